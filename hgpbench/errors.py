@@ -1,0 +1,36 @@
+"""What can go wrong, as one tree.
+
+HgpbenchError
+├── ConfigError   an experiment file or an option says something that is not allowed
+├── DataError     a dataset cannot be obtained, read or understood
+├── RecordError   a stored run is damaged or of another format
+└── FitError      a model cannot be fitted
+    └── Refusal   a model declines a problem by design (too many rows, say): skipped, not failed
+
+A message says what is wrong, where, what is allowed and what to do. Only ``cli.py`` turns these into one red
+line and an exit code.
+"""
+
+
+class HgpbenchError(Exception):
+    """Base of every error that is the user's to mend."""
+
+
+class ConfigError(HgpbenchError):
+    """An experiment file or an option says something that is not allowed."""
+
+
+class DataError(HgpbenchError):
+    """A dataset cannot be obtained, read or understood."""
+
+
+class RecordError(HgpbenchError):
+    """A stored run is damaged or of another format."""
+
+
+class FitError(HgpbenchError, ValueError):
+    """A model cannot be fitted; a ValueError too, as scikit-learn's users expect."""
+
+
+class Refusal(FitError):
+    """A model declines a problem by design; the run is recorded as skipped."""

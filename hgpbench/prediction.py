@@ -1,0 +1,66 @@
+"""What every model predicts: moments in words, and the predictive distribution behind them."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hgpbench.gp import predictive
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Predictive moments at the test points, one entry per point.
+
+    With ``g_mean`` and ``g_var`` the predictive is the normal mixture N(y | f_mean, f_var + e^g) over
+    g ~ N(g_mean, g_var) (paper, eq. for q(y*)); without them it is N(mean, var).
+    """
+
+    mean: Array
+    var: Array
+    noise_var: Array
+    f_mean: Array | None = None
+    f_var: Array | None = None
+    g_mean: Array | None = None
+    g_var: Array | None = None
+
+    @classmethod
+    def gaussian(cls, f_mean: Array, f_var: Array, noise_var: ArrayLike) -> "Prediction":
+        """Latent moments and a noise variance that is known: y ~ N(f_mean, f_var + noise_var)."""
+        noise = np.broadcast_to(np.asarray(noise_var, dtype=float), f_mean.shape).copy()
+        return cls(f_mean, f_var + noise, noise, f_mean, f_var)
+
+    @classmethod
+    def mixture(cls, f_mean: Array, f_var: Array, g_mean: Array, g_var: Array) -> "Prediction":
+        """Latent moments of f and of the log noise variance g; the two moments of y are exact."""
+        noise = np.exp(g_mean + 0.5 * g_var)
+        return cls(f_mean, f_var + noise, noise, f_mean, f_var, g_mean, g_var)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether the predictive density is a normal mixture rather than a normal."""
+        return self.g_var is not None
+
+    def rescale(self, shift: float, scale: float) -> "Prediction":
+        """The prediction of ``shift + scale * y``: undoes the standardisation of the target."""
+        square = scale * scale
+
+        def located(values: Array | None) -> Array | None:
+            return None if values is None else shift + scale * values
+
+        return Prediction(
+            mean=shift + scale * self.mean,
+            var=square * self.var,
+            noise_var=square * self.noise_var,
+            f_mean=located(self.f_mean),
+            f_var=None if self.f_var is None else square * self.f_var,
+            g_mean=None if self.g_mean is None else self.g_mean + np.log(square),
+            g_var=self.g_var,
+        )
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that are present, by name: what a record stores."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: values for name, values in named.items() if values is not None}
