@@ -15,7 +15,8 @@ class Prediction:
     """Predictive moments at the test points, one entry per point.
 
     With ``g_mean`` and ``g_var`` the predictive is the normal mixture N(y | f_mean, f_var + e^g) over
-    g ~ N(g_mean, g_var) (paper, eq. for q(y*)); without them it is N(mean, var).
+    g ~ N(g_mean, g_var) (paper, eq. for q(y*)); without them it is N(mean, var). Beyond these moments, the
+    distribution answers ``logpdf``, ``cdf``, ``quantile`` and ``crps``.
     """
 
     mean: Array
@@ -41,7 +42,7 @@ class Prediction:
     @property
     def is_mixture(self) -> bool:
         """Whether the predictive density is a normal mixture rather than a normal."""
-        return self.g_var is not None
+        return self._mixture is not None
 
     def rescale(self, shift: float, scale: float) -> "Prediction":
         """The prediction of ``shift + scale * y``: undoes the standardisation of the target."""
@@ -59,6 +60,37 @@ class Prediction:
             g_mean=None if self.g_mean is None else self.g_mean + np.log(square),
             g_var=self.g_var,
         )
+
+    def logpdf(self, y: ArrayLike) -> Array:
+        """Log density of the targets ``y``, one per point (other shapes broadcast)."""
+        if self._mixture is None:
+            return predictive.normal_logpdf(y, self.mean, self.var)
+        return predictive.mixture_logpdf(y, *self._mixture)
+
+    def cdf(self, y: ArrayLike) -> Array:
+        """Probability of a target not above ``y``, one per point (other shapes broadcast)."""
+        if self._mixture is None:
+            return predictive.normal_cdf(y, self.mean, self.var)
+        return predictive.mixture_cdf(y, *self._mixture)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """The q-quantiles: (n,) for one level, (k, n) for k levels."""
+        if self._mixture is None:
+            return predictive.normal_quantile(q, self.mean, self.var)
+        return predictive.mixture_quantile(q, *self._mixture)
+
+    def crps(self, y: ArrayLike) -> Array:
+        """Continuous ranked probability score at ``y``, in the units of y; smaller is better."""
+        if self._mixture is None:
+            return predictive.normal_crps(y, self.mean, self.var)
+        return predictive.mixture_crps(y, *self._mixture)
+
+    @property
+    def _mixture(self) -> tuple[Array, Array, Array, Array] | None:
+        """The four latent moments, or None for a normal predictive."""
+        if self.f_mean is None or self.f_var is None or self.g_mean is None or self.g_var is None:
+            return None
+        return self.f_mean, self.f_var, self.g_mean, self.g_var
 
     def arrays(self) -> dict[str, Array]:
         """The arrays that are present, by name: what a record stores."""

@@ -1,0 +1,79 @@
+"""The contract of Prediction: moments, their units, and the distribution behind them."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from hgpbench.prediction import Prediction
+
+
+@pytest.fixture
+def latent() -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(4)
+    return rng.normal(size=9), rng.uniform(0.1, 1, 9), rng.normal(size=9), rng.uniform(0.1, 2, 9)
+
+
+@pytest.fixture(params=["gaussian", "mixture"])
+def prediction(request, latent) -> Prediction:
+    f_mean, f_var, g_mean, g_var = latent
+    if request.param == "gaussian":
+        return Prediction.gaussian(f_mean, f_var, 0.3)
+    return Prediction.mixture(f_mean, f_var, g_mean, g_var)
+
+
+def test_moments_are_those_of_draws(latent):
+    rng = np.random.default_rng(5)
+    f_mean, f_var, g_mean, g_var = (values[:3] for values in latent)
+    prediction = Prediction.mixture(f_mean, f_var, g_mean, g_var)
+    g = g_mean + np.sqrt(g_var) * rng.normal(size=(400_000, 3))
+    y = f_mean + np.sqrt(f_var + np.exp(g)) * rng.normal(size=g.shape)
+    np.testing.assert_allclose(prediction.mean, y.mean(axis=0), atol=0.03)
+    np.testing.assert_allclose(prediction.var, y.var(axis=0), rtol=0.06)
+    np.testing.assert_allclose(prediction.noise_var, np.exp(g).mean(axis=0), rtol=0.03)
+    assert prediction.cdf(f_mean + 0.4) == pytest.approx((y < f_mean + 0.4).mean(axis=0), abs=3e-3)
+
+
+def test_gaussian_is_the_normal_with_the_sum_of_variances(latent):
+    f_mean, f_var, *_ = latent
+    prediction = Prediction.gaussian(f_mean, f_var, 0.3)
+    normal = norm(f_mean, np.sqrt(f_var + 0.3))
+    y = f_mean + 0.7
+    np.testing.assert_allclose(prediction.logpdf(y), normal.logpdf(y))
+    np.testing.assert_allclose(prediction.cdf(y), normal.cdf(y))
+    np.testing.assert_allclose(prediction.quantile(0.1), normal.ppf(0.1))
+    assert not prediction.is_mixture
+
+
+def test_shapes(prediction):
+    y = np.linspace(-1, 1, 9)
+    assert prediction.logpdf(y).shape == prediction.cdf(0.0).shape == prediction.crps(y).shape == (9,)
+    assert prediction.quantile(0.5).shape == (9,)
+    assert prediction.quantile([0.1, 0.5, 0.9]).shape == (3, 9)
+    assert prediction.logpdf(np.zeros((4, 1))).shape == (4, 9)
+
+
+def test_rescaling_is_a_change_of_units(prediction):
+    shift, scale = -3.0, 1e5
+    y = np.linspace(-1, 1, 9)
+    moved = prediction.rescale(shift, scale)
+    np.testing.assert_allclose(moved.cdf(shift + scale * y), prediction.cdf(y), rtol=1e-9)
+    np.testing.assert_allclose(
+        moved.logpdf(shift + scale * y), prediction.logpdf(y) - np.log(scale), rtol=1e-9
+    )
+    np.testing.assert_allclose(moved.crps(shift + scale * y), scale * prediction.crps(y), rtol=1e-9)
+    np.testing.assert_allclose(moved.quantile(0.9), shift + scale * prediction.quantile(0.9), rtol=1e-9)
+    np.testing.assert_allclose(moved.var, scale**2 * prediction.var)
+
+
+def test_crps_of_a_sharper_correct_forecast_is_smaller(prediction):
+    y = prediction.mean
+    wide = prediction.rescale(0.0, 3.0)
+    assert np.all(prediction.crps(y) > 0)
+    assert np.all(prediction.crps(y) < wide.crps(3.0 * y))
+
+
+def test_arrays_rebuild_the_prediction(prediction):
+    again = Prediction(**prediction.arrays())
+    y = np.linspace(-1, 1, 9)
+    assert again.is_mixture == prediction.is_mixture
+    np.testing.assert_array_equal(again.logpdf(y), prediction.logpdf(y))
