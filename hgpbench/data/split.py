@@ -1,0 +1,182 @@
+"""Which rows a model trains on, which it is scored on, and the scales of the training rows."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hgpbench.errors import DataError
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Share = int | float | str
+
+
+class Rescalable(Protocol):
+    """A prediction, as far as undoing a standardisation needs to know it."""
+
+    def rescale(self: "P", shift: float, scale: float) -> "P":
+        """The prediction of ``shift + scale * y``."""
+
+
+P = TypeVar("P", bound=Rescalable)
+
+PUBLISHED = "published"
+_WORDS = {"train": ("all", PUBLISHED), "test": ("rest", "train", PUBLISHED)}
+# Variances are squares: beyond this spread they would overflow, below its inverse vanish.
+_WIDEST_TARGET = 1e140
+
+
+@dataclass(frozen=True)
+class Split:
+    """What an experiment asks for: a count, a fraction of the rows, or a word.
+
+    ``train`` may be "all" (then ``test`` is "train": scored in sample), ``test`` may be "rest" or "train",
+    and both may be "published": the split that the dataset came with.
+    """
+
+    train: Share
+    test: Share
+
+    def __post_init__(self) -> None:
+        _check_share("train", self.train)
+        _check_share("test", self.test)
+        if (self.train == PUBLISHED) != (self.test == PUBLISHED):
+            raise DataError(f"{self}: 'published' must be asked for both train and test")
+        if self.train == "all" and self.test != "train":
+            raise DataError(f"{self}: no rows are left to test on; give train a count, or test: train")
+
+    def __str__(self) -> str:
+        return f"split {{train: {self.train}, test: {self.test}}}"
+
+    def resolve(self, rows: int, published_test: int | None = None) -> tuple[int, int]:
+        """Numbers of training and test rows out of ``rows``, or DataError where that cannot be."""
+        if self.train == PUBLISHED:
+            if published_test is None:
+                raise DataError(
+                    f"{self}: this dataset was not published with a split; give counts or fractions"
+                )
+            return rows - published_test, published_test
+        n_train = rows if self.train == "all" else _count(self.train, rows)
+        if self.test == "train":
+            n_test = n_train
+        else:
+            n_test = rows - n_train if self.test == "rest" else _count(self.test, rows)
+        asked = n_train if self.test == "train" else n_train + max(n_test, 0)
+        if asked > rows:
+            raise DataError(f"{self}: asks for {asked:,} rows, the dataset has {rows:,}; ask for fewer")
+        for part, count in (("train", n_train), ("test", n_test)):
+            if count < 1:
+                raise DataError(f"{self}: leaves no {part} rows out of {rows:,}; ask for at least one")
+        return n_train, n_test
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Training and test rows of one run, C-ordered, in the user's units; the truth where it is known."""
+
+    X_train: Array
+    y_train: Array
+    X_test: Array
+    y_test: Array
+    test_index: Index  # rows of the dataset, or points of the test grid
+    truth_mean: Array | None = None
+    truth_noise_var: Array | None = None
+
+
+def split_rows(
+    rows: int, split: Split, seed: int, published_test: Index | None = None
+) -> tuple[Index, Index]:
+    """Training and test rows, disjoint unless ``test`` is "train"; the same for the same seed."""
+    n_train, n_test = split.resolve(rows, None if published_test is None else len(published_test))
+    if split.train == PUBLISHED and published_test is not None:
+        return np.setdiff1d(np.arange(rows), published_test), published_test
+    if split.train == "all":
+        order = np.arange(rows)
+    else:
+        order = np.random.default_rng(seed).permutation(rows)
+    train = order[:n_train]
+    return train, train if split.test == "train" else order[n_train : n_train + n_test]
+
+
+@dataclass(frozen=True, eq=False)
+class Standardiser:
+    """Zero mean and unit variance on the training rows; a constant column or target keeps scale 1.
+
+    Each column is first divided by a power of two near its largest magnitude, which is exact, so that values
+    as large as 1e300 or as small as 1e-300 neither overflow nor vanish on the way.
+    """
+
+    x_mean: Array
+    x_scale: Array
+    x_unit: Array
+    y_mean: float
+    y_scale: float
+    y_unit: float
+
+    @classmethod
+    def fit(cls, X: Array, y: Array) -> "Standardiser":
+        """Learn the scales of the training rows."""
+        y_mean, y_scale, y_unit = (float(part[0]) for part in _moments(y[:, None]))
+        if not 1 / _WIDEST_TARGET <= y_scale <= _WIDEST_TARGET:
+            raise DataError(
+                f"the target's standard deviation is {y_scale:.3g}, its square is beyond double precision; "
+                f"rescale the target to within {1 / _WIDEST_TARGET:.0e} and {_WIDEST_TARGET:.0e}"
+            )
+        return cls(*_moments(X), y_mean, y_scale, y_unit)
+
+    def inputs(self, X: Array) -> Array:
+        """Standardised inputs."""
+        return _standardise(X, self.x_mean, self.x_scale, self.x_unit)
+
+    def target(self, y: Array) -> Array:
+        """Standardised target."""
+        return _standardise(y, self.y_mean, self.y_scale, self.y_unit)
+
+    def undo(self, prediction: P) -> P:
+        """A prediction of the standardised target, in the user's units."""
+        return prediction.rescale(self.y_mean, self.y_scale)
+
+
+def _check_share(part: str, share: Share) -> None:
+    words = _WORDS[part]
+    if isinstance(share, str):
+        fine = share in words
+    elif isinstance(share, bool):
+        fine = False
+    elif isinstance(share, int):
+        fine = share >= 1
+    else:
+        fine = 0 < share < 1
+    if not fine:
+        listed = ", ".join(repr(word) for word in words)
+        raise DataError(f"split: {part} is {share!r}; allowed: a count, a fraction between 0 and 1, {listed}")
+
+
+def _count(share: Share, rows: int) -> int:
+    """A count as it is, a fraction rounded down: 0.7 and 0.3 of any number of rows fit together."""
+    return share if isinstance(share, int) else int(float(share) * rows + 1e-9)
+
+
+def _moments(columns: Array) -> tuple[Array, Array, Array]:
+    """Mean, standard deviation and unit of each column."""
+    largest = np.abs(columns).max(axis=0)
+    # 2^(e-1) <= largest < 2^e; the smaller power, as 2^1024 is no double.
+    unit = np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
+    scaled = columns / unit
+    # Seen from the first row an exactly constant column is exactly zero, and a far-off mean costs no digits.
+    origin = scaled[0].copy()
+    scaled -= origin
+    centre = scaled.mean(axis=0)
+    scaled -= centre
+    spread = np.sqrt(np.mean(np.square(scaled, out=scaled), axis=0))
+    constant = spread <= 10 * np.finfo(float).eps
+    return (origin + centre) * unit, np.where(constant, 1.0, spread * unit), unit
+
+
+def _standardise(values: Array, mean: Array | float, scale: Array | float, unit: Array | float) -> Array:
+    scaled = values / unit
+    scaled -= np.divide(mean, unit)
+    scaled /= np.divide(scale, unit)
+    return np.ascontiguousarray(scaled)

@@ -1,0 +1,194 @@
+"""One dataset as one HDF5 file: ``X``, ``y`` and attributes that say where they came from."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hgpbench import __version__, files
+from hgpbench.data.split import Index, Split
+from hgpbench.errors import DataError
+
+Array = NDArray[np.float64]
+FORMAT = 1
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Inputs and target of a dataset, and the rows of its published test set where it has one."""
+
+    X: Array
+    y: Array
+    columns: tuple[str, ...]  # of the inputs
+    target: str
+    published_test: Index | None = None
+
+
+@dataclass(frozen=True)
+class About:
+    """Where a dataset came from, as its card says."""
+
+    name: str
+    variant: str | None  # None: the default one
+    title: str
+    licence: str
+    citation: str
+    notes: str
+    source: str  # address or file that the raw data were taken from
+    raw_sha256: str  # of the raw file after decompression; of several, one per line
+    split: Split
+
+
+@dataclass(frozen=True)
+class Description:
+    """The attributes of a stored dataset."""
+
+    about: About
+    columns: tuple[str, ...]
+    target: str
+    rows: int
+    sha256: str  # of the content, see ``content_hash``
+    hgpbench: str
+    date: str
+
+
+def content_hash(table: Table) -> str:
+    """SHA-256 of X (C order) and y as little-endian doubles, then columns, target and shape as JSON.
+
+    The JSON is ``{"columns": [...], "published_test": [...] or null, "shape": [n, d], "target": "..."}`` with
+    sorted keys and no spaces.
+    """
+    digest = hashlib.sha256()
+    digest.update(np.ascontiguousarray(table.X, dtype="<f8").data)
+    digest.update(np.ascontiguousarray(table.y, dtype="<f8").data)
+    published = None if table.published_test is None else table.published_test.tolist()
+    layout = {
+        "columns": list(table.columns),
+        "published_test": published,
+        "shape": list(table.X.shape),
+        "target": table.target,
+    }
+    digest.update(json.dumps(layout, sort_keys=True, separators=(",", ":")).encode())
+    return digest.hexdigest()
+
+
+def write(path: Path, table: Table, about: About) -> Description:
+    """Store a dataset; the file appears whole or not at all."""
+    rows, n_inputs = table.X.shape
+    described = Description(
+        about=about,
+        columns=table.columns,
+        target=table.target,
+        rows=rows,
+        sha256=content_hash(table),
+        hgpbench=__version__,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    chunk = max(1, min(rows, _CHUNK_BYTES // (8 * n_inputs)))
+    # "latest" lifts the 64 kB limit on an attribute: thousands of column names need more.
+    with files.replacing(path) as part, h5py.File(part, "w", libver="latest") as file:
+        file.create_dataset("X", data=table.X, dtype="<f8", chunks=(chunk, n_inputs))
+        file.create_dataset("y", data=table.y, dtype="<f8", chunks=(chunk,))
+        if table.published_test is not None:
+            file.create_dataset("published_test", data=table.published_test, dtype="<i8")
+        file.attrs.update(_to_attributes(described))
+    return described
+
+
+def describe(path: Path) -> Description:
+    """What the file says of itself; reads attributes and shapes only."""
+    with _opened(path) as file:
+        return _description(file)
+
+
+def read(path: Path) -> Table:
+    """The whole dataset."""
+    with _opened(path) as file:
+        described = _description(file)
+        published = file["published_test"][...] if "published_test" in file else None
+        return Table(file["X"][...], file["y"][...], described.columns, described.target, published)
+
+
+def published_test_rows(path: Path) -> int | None:
+    """How many rows the published test set has, or None where no split was published."""
+    with _opened(path) as file:
+        return len(file["published_test"]) if "published_test" in file else None
+
+
+def verify(path: Path) -> Description:
+    """Read everything and compare it with the stored hash."""
+    described, table = describe(path), read(path)
+    found = content_hash(table)
+    if found != described.sha256:
+        raise DataError(
+            f"{path}: content has sha256 {found}, the file was written with {described.sha256}; "
+            f"it was damaged or edited: fetch it again with --force"
+        )
+    return described
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{path}: not a readable dataset ({reason}); fetch it again with --force") from error
+
+
+def _description(file: Any) -> Description:
+    stored = dict(file.attrs)
+    if stored.get("format") != FORMAT:
+        raise DataError(
+            f"{file.filename}: not a dataset of format {FORMAT}; fetch it again with --force, "
+            f"or import your own X and y with `hgpbench fetch --csv`"
+        )
+    columns = tuple(json.loads(stored["columns"]))
+    rows = int(stored["rows"])
+    if file["X"].shape != (rows, len(columns)) or file["y"].shape != (rows,):
+        raise DataError(
+            f"{file.filename}: X and y do not have the shape that the attributes give; use --force"
+        )
+    split = Split(**json.loads(stored["split"]))
+    texts = {
+        item.name: str(stored[item.name]) for item in fields(About) if item.name not in ("split", "variant")
+    }
+    about = About(**texts, variant=str(stored["variant"]) or None, split=split)
+    return Description(
+        about=about,
+        columns=columns,
+        target=str(stored["target"]),
+        rows=rows,
+        sha256=str(stored["sha256"]),
+        hgpbench=str(stored["hgpbench"]),
+        date=str(stored["date"]),
+    )
+
+
+def _to_attributes(described: Description) -> dict[str, Any]:
+    about = described.about
+    own = {item.name: getattr(about, item.name) for item in fields(About)}
+    return {
+        **own,
+        "variant": about.variant or "",
+        "split": json.dumps({"train": about.split.train, "test": about.split.test}),
+        "format": FORMAT,
+        "columns": json.dumps(described.columns),
+        "target": described.target,
+        "rows": described.rows,
+        "sha256": described.sha256,
+        "hgpbench": described.hgpbench,
+        "date": described.date,
+    }
