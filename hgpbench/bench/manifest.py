@@ -5,7 +5,7 @@ runs; the manifest lists, for each label and seed, the folder to look into, whet
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +37,18 @@ class Manifest:
     split: dict[str, Any]
     entries: tuple[Entry, ...]
 
-    def merged_with(self, older: "Manifest | None") -> "Manifest":
-        """Keep the older plan's further seeds of the same settings; a changed setting replaces its label."""
-        if older is None:
-            return self
-        known = {(entry.label, entry.setting) for entry in self.entries}
-        have = {(entry.label, entry.seed) for entry in self.entries}
-        kept = [e for e in older.entries if (e.label, e.setting) in known and (e.label, e.seed) not in have]
-        order = {entry.label: place for place, entry in reversed(list(enumerate(self.entries)))}
-        entries = sorted([*self.entries, *kept], key=lambda e: (order[e.label], e.seed))
-        return Manifest(self.name, self.title, self.dataset, self.split, tuple(entries))
+    def merged_with(self, older: "Manifest | None", settings: dict[str, str]) -> "Manifest":
+        """Keep what was planned before under the same settings; ``settings`` lists all labels in order.
+
+        A label whose parameters changed starts anew, and one that the config no longer has is dropped; their
+        runs stay on disk.
+        """
+        planned = {(entry.label, entry.seed): entry for entry in older.entries} if older else {}
+        planned |= {(entry.label, entry.seed): entry for entry in self.entries}
+        order = {label: place for place, label in enumerate(settings)}
+        current = [entry for entry in planned.values() if settings.get(entry.label) == entry.setting]
+        current.sort(key=lambda entry: (order[entry.label], entry.seed))
+        return replace(self, entries=tuple(current))
 
 
 def write(folder: Path, manifest: Manifest) -> None:
@@ -60,10 +62,17 @@ def read(folder: Path) -> Manifest:
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
         if body.pop("format") != FORMAT:
-            raise RecordError(f"{path}: not a manifest of format {FORMAT}; another version of hgpbench wrote it")
+            raise RecordError(
+                f"{path}: not a manifest of format {FORMAT}; another version of hgpbench wrote it"
+            )
         entries = tuple(Entry(**entry) for entry in body.pop("entries"))
         return Manifest(entries=entries, **body)
     except FileNotFoundError:
         raise RecordError(f"{path}: no manifest; run the experiment first") from None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
+
+
+def find(folder: Path) -> Manifest | None:
+    """The stored manifest, or None where there is none; a damaged one is an error."""
+    return read(folder) if (folder / MANIFEST).exists() else None

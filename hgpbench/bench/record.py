@@ -131,6 +131,17 @@ def read_arrays(folder: Path) -> Arrays:
         raise RecordError(f"{path}: unreadable ({error})") from error
 
 
+def log_tail(folder: Path, lines: int = 20) -> list[str]:
+    """The last lines of a run's log, from its last few kilobytes."""
+    path = folder / LOG
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 16_384))
+        text = file.read().decode("utf-8", errors="replace")
+    return text.splitlines()[-lines:]
+
+
 def _write_arrays(path: Path, arrays: Arrays) -> None:
     with h5py.File(path, "w") as file:
         file["index"] = arrays.index

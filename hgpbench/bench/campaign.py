@@ -1,0 +1,165 @@
+"""An experiment from its plan to its last run: what is cached, what runs now, what is set aside."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from hgpbench.bench import manifest as manifests
+from hgpbench.bench import plan, provenance
+from hgpbench.bench import record as records
+from hgpbench.bench.job import Job
+from hgpbench.bench.plan import Planned
+from hgpbench.bench.record import Record
+from hgpbench.bench.supervise import Supervisor, Watcher
+from hgpbench.config import Experiment
+from hgpbench.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says about how to run."""
+
+    results: Path
+    seeds: tuple[int, ...] | None = None  # None: as many as the config's repeats
+    only: tuple[str, ...] = ()
+    threads: int | None = None
+    parallel: int = 1
+    force: bool = False
+    retry_failed: bool = False
+    fail_fast: bool = False
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A checked experiment with the state of each of its runs."""
+
+    experiment: Experiment
+    options: Options
+    planned: tuple[Planned, ...]
+
+    @property
+    def due(self) -> list[Job]:
+        """The jobs that this command has to run."""
+        again = {"pending", *(("failed", "skipped") if self.options.retry_failed else ())}
+        return [p.job for p in self.planned if self.options.force or p.state in again]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many runs ended in which way."""
+
+    done: int = 0
+    cached: int = 0
+    failed: int = 0
+    skipped: int = 0
+    left: int = 0  # not started, or under way in another process
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+    def __str__(self) -> str:
+        text = f"{self.done} done, {self.cached} cached, {self.failed} failed, {self.skipped} skipped"
+        return f"{text}, {self.left} left" if self.left else text
+
+
+def prepare(experiment: Experiment, options: Options) -> Campaign:
+    """Check everything and look up what is there already; nothing is written."""
+    seeds = options.seeds if options.seeds is not None else tuple(range(experiment.repeats))
+    jobs = plan.make(experiment, seeds, options.only, options.threads)
+    return Campaign(experiment, options, tuple(plan.states(jobs, options.results)))
+
+
+def perform(campaign: Campaign, watcher: Watcher) -> Tally:
+    """Write the manifest, run what is due, count how it ended."""
+    experiment, options = campaign.experiment, campaign.options
+    due = campaign.due
+    _write_manifest(campaign)
+    if options.force:
+        for job in due:
+            _set_aside(options.results / job.folder)
+    supervisor = Supervisor(
+        results=options.results,
+        limits=experiment.limits,
+        origin={**provenance.collect(), "command": options.command},
+        watcher=watcher,
+        parallel=options.parallel,
+        fail_fast=options.fail_fast,
+    )
+    ended = supervisor.run(due)
+    return _tally(campaign.planned, due, ended)
+
+
+def estimate(campaign: Campaign) -> tuple[float, int]:
+    """Seconds that the due runs should take, from earlier runs, and how many runs nothing is known of."""
+    known, unknown = 0.0, 0
+    for job in campaign.due:
+        times = _earlier_times(job, campaign.options.results)
+        if times:
+            known += mean(times)
+        else:
+            unknown += 1
+    return known / campaign.options.parallel, unknown
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """``0-9``, ``3`` or ``0,2,5-7``."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
+        if found is None:
+            raise ConfigError(
+                f"--seeds {text}: {part.strip()!r} is not a seed or a range; write 0-9 or 0,2,5-7"
+            )
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first or last - first >= 10_000:
+            raise ConfigError(
+                f"--seeds {text}: {part.strip()!r} is not a range from small to large of at most 10,000"
+            )
+        seeds.extend(range(first, last + 1))
+    return tuple(dict.fromkeys(seeds))
+
+
+def _write_manifest(campaign: Campaign) -> None:
+    """Add the planned runs to those that earlier commands planned for the same settings."""
+    experiment, options = campaign.experiment, campaign.options
+    folder = options.results / experiment.name
+    every_label = plan.make(experiment, [0], (), options.threads)
+    settings = {job.label: job.setting for job in every_label}
+    new = plan.manifest(experiment, [planned.job for planned in campaign.planned])
+    manifests.write(folder, new.merged_with(manifests.find(folder), settings))
+
+
+def _set_aside(folder: Path) -> None:
+    """Rename a run's folder, so that --force replaces a result without losing it."""
+    if not (folder / records.RECORD).exists():
+        return
+    number = 1
+    while (aside := folder.with_name(f"{folder.name}~{number}")).exists():
+        number += 1
+    folder.rename(aside)
+
+
+def _tally(planned: Sequence[Planned], due: Sequence[Job], ended: dict[str, Record | None]) -> Tally:
+    counts: Counter[str] = Counter()
+    running = {job.identity for job in due}
+    for item in planned:
+        record = ended.get(item.job.identity)
+        if item.job.identity not in running:
+            counts["cached" if item.state == "done" else item.state] += 1
+        elif record is None:
+            counts["left"] += 1
+        else:
+            counts[record.status if record.status in {"done", "skipped"} else "failed"] += 1
+    return Tally(**counts)
+
+
+def _earlier_times(job: Job, results: Path) -> list[float]:
+    """Total times of finished runs of the same setting, or else of the same model on the same dataset."""
+    found = [record for path in (results / job.folder.parent).glob("*/") if (record := records.find(path))]
+    done = [record for record in found if record.status == "done"]
+    same = [r for r in done if r.params == job.params and r.split == job.split]
+    return [record.timings["total_wall"] for record in same or done]

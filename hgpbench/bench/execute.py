@@ -1,0 +1,137 @@
+"""One run, top to bottom: the protocol of the paper's experiments."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from hgpbench.bench import estimators, provenance
+from hgpbench.bench.job import Job
+from hgpbench.bench.record import Arrays, Record
+from hgpbench.data.source import Fold, open_source
+from hgpbench.data.split import Split, Standardiser
+from hgpbench.errors import DataError, FitError
+from hgpbench.prediction import Prediction
+
+Progress = Callable[[str, int, int | None, float | None], None]  # phase, step, total, bound
+
+PICTURE_ROWS = 5_000  # training rows kept beside the predictions, so that small problems can be drawn
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Wall and processor time since it was made, on monotonic clocks."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def start(cls) -> "Clock":
+        return cls(time.perf_counter(), _cpu_time())
+
+    def read(self, name: str) -> dict[str, float]:
+        return {f"{name}_wall": time.perf_counter() - self.wall, f"{name}_cpu": _cpu_time() - self.cpu}
+
+
+def execute(job: Job, origin: dict[str, Any], progress: Progress) -> tuple[Record, Arrays]:
+    """Load, split by seed, standardise on training rows, fit, predict, undo the standardisation."""
+    total = Clock.start()
+    source = open_source(job.dataset["name"], job.dataset["variant"])
+    if source.sha256 != job.dataset["sha256"]:
+        raise DataError(f"dataset {source.name} changed since the run was planned; start the command again")
+    fold = source.fold(Split(**job.split), job.seed)
+    standard = Standardiser.fit(fold.X_train, fold.y_train)
+    X_train, y_train = standard.inputs(fold.X_train), standard.target(fold.y_train)
+    X_test = standard.inputs(fold.X_test)
+    model = estimators.build(job.model, job.params, job.seed)
+
+    with threadpool_limits(job.threads):
+        progress("fit", 0, None, None)
+        clock = Clock.start()
+        estimators.fit(model, X_train, y_train, lambda step, of, bound: progress("fit", step, of, bound))
+        timings = clock.read("fit")
+
+        progress("predict", 0, None, None)
+        clock = Clock.start()
+        standardised = estimators.predict(model, X_test)
+        timings |= clock.read("predict")
+        pools = provenance.blas()
+
+    prediction = standard.undo(standardised)
+    check(prediction, len(fold.y_test))
+    record = Record(
+        status="done",
+        reason=None,
+        **job.described(),
+        n_train=len(fold.y_train),
+        n_test=len(fold.y_test),
+        n_inputs=fold.X_train.shape[1],
+        train_mean=float(np.mean(fold.y_train)),
+        train_var=float(np.var(fold.y_train)),
+        timings=timings | total.read("total"),
+        peak_memory=peak_memory(),
+        fit=outcome(model),
+        provenance={**origin, "blas": pools, "threads": job.threads},
+    )
+    return record, arrays(fold, prediction, model, standard)
+
+
+def check(prediction: Prediction, rows: int) -> None:
+    """A prediction that is incomplete or not finite is a failure, not a score."""
+    for name, values in prediction.arrays().items():
+        if values.shape != (rows,):
+            raise FitError(f"the model's {name} has shape {values.shape}, not ({rows},)")
+        bad = int(np.count_nonzero(~np.isfinite(values)))
+        if bad:
+            raise FitError(f"the model's {name} is not finite at {bad:,} of {rows:,} test points")
+    if np.any(prediction.var <= 0):
+        raise FitError("the model's predictive variance is not positive everywhere")
+
+
+def outcome(model: Any) -> dict[str, Any]:
+    """How the fit ended, as far as the model says."""
+    told = {
+        "outcome": getattr(model, "outcome_", None),
+        "elbo": getattr(model, "elbo_", None),
+        "iterations": getattr(model, "n_iter_", None),
+        "evaluations": getattr(model, "n_evaluations_", None),
+        "jitter": getattr(model, "jitter_", None),
+    }
+    return {key: value.item() if isinstance(value, np.generic) else value for key, value in told.items()}
+
+
+def arrays(fold: Fold, prediction: Prediction, model: Any, standard: Standardiser) -> Arrays:
+    """What is stored beside the record; inputs only where they are few enough to draw."""
+    extras: dict[str, Any] = {}
+    if fold.truth_mean is not None and fold.truth_noise_var is not None:
+        extras |= {"truth_mean": fold.truth_mean, "truth_noise_var": fold.truth_noise_var}
+    if fold.X_train.shape[1] <= 2:
+        extras["X_test"] = fold.X_test
+        if len(fold.y_train) <= PICTURE_ROWS:
+            extras |= {"X_train": fold.X_train, "y_train": fold.y_train}
+        for name in ("inducing_f", "inducing_g"):
+            points = getattr(model, f"{name}_", None)
+            if points is not None:
+                extras[name] = standard.undo_inputs(points)
+    trace = getattr(model, "trace_", None)
+    return Arrays(fold.test_index, fold.y_test, prediction, trace, extras)
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process, and of its largest ended child, in bytes."""
+    own, children = (
+        resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    return (own + children) * unit
+
+
+def _cpu_time() -> float:
+    """Processor time of this process and of its ended children."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime

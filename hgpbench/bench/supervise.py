@@ -1,0 +1,238 @@
+"""Runs as supervised processes: limits are kept, every ending leaves a record, an interrupt ends cleanly."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, Protocol
+
+import psutil
+
+from hgpbench import units
+from hgpbench.bench import record as records
+from hgpbench.bench.job import Job
+from hgpbench.bench.record import Record, Status
+from hgpbench.config import Limits
+
+POLL = 0.05  # seconds
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # not the run's own doing
+
+
+class Interrupted(Exception):
+    """SIGINT or SIGTERM arrived; the runs under way have been ended and recorded."""
+
+
+class Watcher(Protocol):
+    """Who is told what happens: a progress bar, or nobody."""
+
+    def started(self, job: Job) -> None: ...
+    def progressed(self, job: Job, line: dict[str, Any]) -> None: ...
+    def finished(self, job: Job, record: Record | None) -> None: ...
+
+
+@dataclass
+class _Run:
+    """A process under way."""
+
+    job: Job
+    folder: Path
+    attempt: str
+    process: subprocess.Popen[bytes]
+    progress: int  # read end of the child's progress pipe
+    lock: IO[str]
+    started: float
+    pending: bytes = b""
+    peak: int = 0
+
+
+@dataclass
+class Supervisor:
+    """Starts jobs, at most ``parallel`` at a time, and sees each to its record."""
+
+    results: Path
+    limits: Limits
+    origin: dict[str, Any]
+    watcher: Watcher
+    parallel: int = 1
+    fail_fast: bool = False
+    _running: list[_Run] = field(default_factory=list)
+
+    def run(self, jobs: list[Job]) -> dict[str, Record | None]:
+        """Run all jobs; records by identity, None for one that another process is running."""
+        waiting, ended = deque(jobs), dict[str, Record | None]()
+        with _signals() as arrived:
+            try:
+                while waiting or self._running:
+                    while waiting and len(self._running) < self.parallel:
+                        self._start(waiting.popleft(), ended)
+                    for run in list(self._running):
+                        self._look_after(run, ended)
+                    if self.fail_fast and any(
+                        r and r.status not in {"done", "skipped"} for r in ended.values()
+                    ):
+                        waiting.clear()
+                    if arrived:
+                        for run in list(self._running):
+                            self._end(
+                                run,
+                                "killed",
+                                f"interrupted by {arrived[0]}; the next run starts it again",
+                                ended,
+                            )
+                        raise Interrupted(arrived[0])
+                    if self._running:
+                        time.sleep(POLL)
+            finally:
+                for run in self._running:  # only where something unforeseen went wrong here
+                    _kill_group(run.process)
+        return ended
+
+    def _start(self, job: Job, ended: dict[str, Record | None]) -> None:
+        folder = self.results / job.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _lock(folder / ".lock")
+        if lock is None:
+            ended[job.identity] = None
+            self.watcher.finished(job, None)
+            return
+        attempt = uuid.uuid4().hex
+        reading, writing = os.pipe()
+        with (folder / records.LOG).open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "hgpbench.bench.child", str(folder), str(writing)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=(writing,),
+                start_new_session=True,  # an interrupt reaches us alone, and the group can be ended whole
+                env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(job.threads))},
+            )
+        os.close(writing)
+        os.set_blocking(reading, False)
+        self._running.append(_Run(job, folder, attempt, process, reading, lock, time.monotonic()))
+        request = {"job": json.loads(job.to_json()), "origin": {**self.origin, "attempt": attempt}}
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it died at birth; looking after it will say how
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        self.watcher.started(job)
+
+    def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
+        for line in _progress_lines(run):
+            self.watcher.progressed(run.job, line)
+        wall, memory = self.limits.wall, self.limits.memory
+        if run.process.poll() is not None:
+            self._end(run, *_verdict(run.process.returncode), ended)
+        elif wall is not None and time.monotonic() - run.started > wall:
+            self._end(run, "timeout", f"stopped after the limit of {units.show_seconds(wall)}", ended)
+        else:
+            run.peak = max(run.peak, _resident(run.process.pid))
+            if memory is not None and run.peak > memory:
+                used = units.show_bytes(run.peak)
+                self._end(run, "memory", f"used {used}, the limit is {units.show_bytes(memory)}", ended)
+
+    def _end(self, run: _Run, status: Status, reason: str, ended: dict[str, Record | None]) -> None:
+        """Make sure that nothing of the run is alive, and that it has a record of this attempt."""
+        _kill_group(run.process)
+        record = records.find(run.folder)
+        if record is None or record.provenance.get("attempt") != run.attempt:
+            record = self._record_for(run, status, reason)
+            records.write(run.folder, record)
+        self._running.remove(run)
+        os.close(run.progress)
+        run.lock.close()
+        ended[run.job.identity] = record
+        self.watcher.finished(run.job, record)
+
+    def _record_for(self, run: _Run, status: Status, reason: str) -> Record:
+        """The record of a run that could not write its own."""
+        job = run.job
+        return Record(
+            status=status,
+            reason=reason,
+            **job.described(),
+            timings={"total_wall": time.monotonic() - run.started},
+            peak_memory=run.peak or None,
+            provenance={**self.origin, "attempt": run.attempt, "threads": job.threads},
+            log_tail=records.log_tail(run.folder),
+        )
+
+
+def _verdict(code: int) -> tuple[Status, str]:
+    """What an exit code says of a run that left no record."""
+    if code >= 0:
+        return "failed", f"the run's process ended with exit code {code} and left no record; see its log"
+    name = signal.Signals(-code).name
+    if signal.Signals(-code) in _OUTSIDE:
+        hint = ", perhaps for want of memory" if -code == signal.SIGKILL else ""
+        return "killed", f"ended from outside by {name}{hint}; the next run starts it again"
+    return "failed", f"the run's process crashed ({name}); see its log"
+
+
+def _progress_lines(run: _Run) -> Iterator[dict[str, Any]]:
+    try:
+        data = os.read(run.progress, 1 << 16)
+    except BlockingIOError:
+        return
+    *lines, run.pending = (run.pending + data).split(b"\n")
+    for line in lines:
+        yield json.loads(line)
+
+
+def _resident(pid: int) -> int:
+    """Resident memory of a process and all its descendants, in bytes."""
+    total = 0
+    with suppress(psutil.Error):  # it ended while we looked
+        root = psutil.Process(pid)
+        for process in (root, *root.children(recursive=True)):
+            total += process.memory_info().rss
+    return total
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a run and whatever it started."""
+    with suppress(ProcessLookupError, PermissionError):  # all gone already
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+
+
+def _lock(path: Path) -> IO[str] | None:
+    """Hold the folder for this process; the system lets go of it whenever the process ends."""
+    file = path.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+@contextmanager
+def _signals() -> Iterator[list[str]]:
+    """Note SIGINT and SIGTERM in a list instead of dying of them: a loop can then end between two steps."""
+    arrived: list[str] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        arrived.append(signal.Signals(number).name)
+
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(kind, note) for kind in kinds]
+    try:
+        yield arrived
+    finally:
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)
