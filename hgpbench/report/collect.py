@@ -1,0 +1,122 @@
+"""Find the experiments in a results folder and what became of each of their planned runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hgpbench.bench import manifest, record
+from hgpbench.bench.manifest import Entry, Manifest
+from hgpbench.bench.record import Record, Status
+from hgpbench.errors import RecordError
+from hgpbench.report import digest
+from hgpbench.report.digest import Digest
+
+State = Status | Literal["not run", "damaged"]
+Progress = Callable[[int, int], None]  # runs read so far, runs in all
+
+
+@dataclass(frozen=True)
+class Run:
+    """One planned run: where it is, what became of it, and its digest if it was done."""
+
+    entry: Entry
+    folder: Path
+    state: State
+    reason: str | None = None
+    record: Record | None = None
+    digest: Digest | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The plan of an experiment and its runs, in the order of the plan."""
+
+    manifest: Manifest
+    runs: tuple[Run, ...]
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels in the order of the plan."""
+        return list(dict.fromkeys(run.entry.label for run in self.runs))
+
+    @property
+    def finished(self) -> list[Record]:
+        """Records of the runs that have a score."""
+        return [run.record for run in self.runs if run.record is not None and run.digest is not None]
+
+    @property
+    def has_mixtures(self) -> bool:
+        """Whether any predictive is other than normal, so that the two MSLL differ."""
+        return any(run.digest is not None and run.digest.is_mixture for run in self.runs)
+
+    def of(self, label: str) -> list[Run]:
+        """All planned runs of a label, by seed."""
+        return sorted((r for r in self.runs if r.entry.label == label), key=lambda r: r.entry.seed)
+
+    def done(self, label: str) -> dict[int, Digest]:
+        """Digests of the finished runs of a label by seed."""
+        return {run.entry.seed: run.digest for run in self.of(label) if run.digest is not None}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Every experiment found, and one line for each that could not be read."""
+
+    experiments: tuple[Experiment, ...]
+    problems: tuple[str, ...] = ()
+
+
+def collect(path: Path, progress: Progress | None = None) -> Collection:
+    """Read one experiment's folder, or every experiment of a results folder."""
+    if (path / manifest.MANIFEST).is_file():
+        return _read_all([(path, manifest.read(path))], (), progress)
+    if not path.is_dir():
+        raise RecordError(
+            f"{path}: no such folder; give a results folder or one experiment's folder inside it"
+        )
+    plans, problems = [], []
+    for folder in sorted(found.parent for found in path.glob(f"*/{manifest.MANIFEST}")):
+        try:
+            plans.append((folder, manifest.read(folder)))
+        except RecordError as error:
+            problems.append(str(error))
+    if not plans:
+        detail = f" ({problems[0]})" if problems else ""
+        raise RecordError(
+            f"{path}: no experiment in this folder{detail}; start one with `hgpbench run CONFIG`"
+        )
+    return _read_all(plans, tuple(problems), progress)
+
+
+def _read_all(
+    plans: list[tuple[Path, Manifest]], problems: tuple[str, ...], progress: Progress | None
+) -> Collection:
+    total = sum(len(plan.entries) for _, plan in plans)
+    experiments, read = [], 0
+    for folder, plan in plans:
+        runs = []
+        for entry in plan.entries:
+            runs.append(_read_run(folder.resolve().parent, entry))
+            read += 1
+            if progress is not None:
+                progress(read, total)
+        experiments.append(Experiment(plan, tuple(runs)))
+    return Collection(tuple(experiments), problems)
+
+
+def _read_run(results: Path, entry: Entry) -> Run:
+    folder = results / entry.folder
+    if not (folder / record.RECORD).is_file():
+        return Run(entry, folder, "not run")
+    try:
+        found = record.read(folder)
+        if found.status != "done":
+            return Run(entry, folder, found.status, found.reason, found)
+        return Run(entry, folder, "done", None, found, digest.of_run(folder, found))
+    except RecordError as error:
+        return Run(entry, folder, "damaged", f"{error}; run again with --force")

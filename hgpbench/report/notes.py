@@ -1,0 +1,143 @@
+"""What a reader must know to trust a table: data, split, units, machine, versions."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hgpbench import units
+from hgpbench.bench.record import Record
+from hgpbench.report import compare, summary
+from hgpbench.report.collect import Experiment
+
+
+def notes(experiment: Experiment) -> list[str]:
+    """Notes below the tables of an experiment, each one sentence or two."""
+    lines = [_data(experiment), _protocol(experiment), *_columns(experiment), *_marking(experiment)]
+    return [line for line in [*lines, *_machines(experiment), *_sources(experiment)] if line]
+
+
+def target_name(experiment: Experiment) -> str:
+    """Name of the target column, or plain y."""
+    return next((str(r.dataset["target"]) for r in experiment.finished if r.dataset.get("target")), "y")
+
+
+def dataset_name(experiment: Experiment) -> str:
+    """Dataset and variant as the user writes them."""
+    name, variant = experiment.manifest.dataset["name"], experiment.manifest.dataset.get("variant")
+    return f"{name}:{variant}" if variant else str(name)
+
+
+def _data(experiment: Experiment) -> str:
+    sizes = sorted({(r.n_train, r.n_test, r.n_inputs) for r in experiment.finished if r.n_train is not None})
+    said = "; ".join(f"{n:,} training rows, {t:,} test rows, {_inputs(d)}" for n, t, d in sizes)
+    split = ", ".join(
+        f"{key} {value}" for key, value in experiment.manifest.split.items() if value is not None
+    )
+    asked = f" (split as asked for: {split})" if split else ""
+    return f"Data: {dataset_name(experiment)}{f', {said}' if said else ''}{asked}."
+
+
+def _inputs(count: int | None) -> str:
+    return "1 input" if count == 1 else f"{count} inputs"
+
+
+def _protocol(experiment: Experiment) -> str:
+    done = experiment.finished
+    if not done:
+        return "No run is done yet."
+    kinds = {
+        "fresh": "Each seed draws its own training and test data.",
+        "resampled": "Each seed draws its own split.",
+        "fixed": "Every seed has the same training and test rows.",
+    }
+    in_sample = " Scores are on the training rows themselves." if done[0].split.get("test") == "train" else ""
+    return (
+        f"{kinds[compare.sampling(done[0])]}{in_sample} Inputs and target were standardised on training rows "
+        f"only; RMSE, CRPS and width are in the units of the target ({target_name(experiment)}). "
+        "Values are mean ± standard deviation over seeds."
+    )
+
+
+def _columns(experiment: Experiment) -> list[str]:
+    if not experiment.finished:
+        return []
+    trivial = "SMSE is 1 and MSLL is 0 for the mean and variance of the training targets; lower is better."
+    if not experiment.has_mixtures:
+        return [trivial]
+    return [
+        trivial,
+        "MSLL (exact), NLPD, CRPS and the interval are of the model's own predictive distribution, a normal "
+        "mixture where it has a noise process; MSLL (Gaussian) replaces it by a normal of the same mean and "
+        "variance, as in the paper.",
+    ]
+
+
+def _marking(experiment: Experiment) -> list[str]:
+    rows = summary.rows(experiment)
+    most = max((row.done for row in rows), default=0)
+    fewer = [row.label for row in rows if 0 < row.done < most]
+    if len(rows) < 2 or most == 0:
+        return []
+    besides = f"; {', '.join(fewer)} did not take part, having fewer finished runs" if fewer else ""
+    return [f"The best mean of each score is marked{besides}."]
+
+
+def _machines(experiment: Experiment) -> list[str]:
+    by_machine = _grouped(experiment, lambda record: _machine(record.provenance))
+    if not by_machine:
+        return []
+    if len(by_machine) == 1:
+        return [f"Machine: {next(iter(by_machine))}."]
+    said = "; ".join(f"{machine} ({count} runs)" for machine, count in by_machine.items())
+    mixed = [label for label in experiment.labels if len(_label_machines(experiment, label)) > 1]
+    across = f" Runs of one model on different machines or threads: {', '.join(mixed)}." if mixed else ""
+    return [f"Times are not comparable throughout: runs were done on {said}.{across}"]
+
+
+def _label_machines(experiment: Experiment, label: str) -> set[str]:
+    return {_machine(run.record.provenance) for run in experiment.of(label) if run.record and run.digest}
+
+
+def _machine(provenance: dict[str, Any]) -> str:
+    machine = provenance.get("machine", {})
+    parts = [str(machine["cpu"])] if "cpu" in machine else []
+    if "memory" in machine:
+        parts.append(f"{units.show_bytes(machine['memory'])} memory")
+    if "os" in machine:
+        parts.append(str(machine["os"]))
+    threads = provenance.get("threads")
+    if threads is not None:
+        parts.append("1 thread" if threads == 1 else f"{threads} threads")
+    return ", ".join(parts)
+
+
+def _sources(experiment: Experiment) -> list[str]:
+    """Versions; more than one line only where runs differ in them."""
+    by_version = _grouped(experiment, lambda record: _versions(record.provenance))
+    if not by_version:
+        return []
+    if len(by_version) == 1:
+        return [f"Software: {next(iter(by_version))}."]
+    said = "; ".join(f"{versions} ({count} runs)" for versions, count in by_version.items())
+    return [f"Runs were done with different software: {said}."]
+
+
+def _versions(provenance: dict[str, Any]) -> str:
+    versions = provenance.get("versions", {})
+    shown = [
+        f"{name} {versions[name]}" for name in ("hgpbench", "python", "numpy", "scipy") if name in versions
+    ]
+    source = provenance.get("source", {})
+    if source.get("git_sha"):
+        changed = " with uncommitted changes" if source.get("git_dirty") else ""
+        shown.append(f"commit {source['git_sha'][:10]}{changed}")
+    return ", ".join(shown)
+
+
+def _grouped(experiment: Experiment, key: Callable[[Record], str]) -> dict[str, int]:
+    """How many finished runs share each description, the most frequent first; empty descriptions left out."""
+    counts: dict[str, int] = {}
+    for record in experiment.finished:
+        said = key(record)
+        if said:
+            counts[said] = counts.get(said, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))

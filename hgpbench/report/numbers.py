@@ -1,0 +1,50 @@
+"""Numbers as a reader wants them: two digits of the deviation, and no more of the mean than that supports."""
+
+import math
+
+from hgpbench.report.summary import Stat
+
+ABSENT = "–"
+_DIGITS = 4  # of a mean without a deviation
+_MOST_DIGITS = 6  # of a mean whose deviation is small
+_NOTHING = 1e-9  # a deviation smaller than this share of the mean is round-off
+
+
+def mean_sd(stat: Stat) -> str:
+    """``0.123 ± 0.004`` with two significant digits of the deviation; the mean alone where there is none."""
+    if stat.n == 0:
+        return ABSENT
+    if math.isnan(stat.sd):
+        return plain(stat.mean)
+    if stat.sd <= _NOTHING * abs(stat.mean):  # round-off, not a deviation
+        return f"{plain(stat.mean)} ± 0"
+    size = max(abs(stat.mean), stat.sd)
+    if 1e-4 <= size < 1e6:
+        return _fixed(stat.mean, stat.sd)
+    power = _power(size)
+    return f"({_fixed(stat.mean / 10.0**power, stat.sd / 10.0**power)})e{power:+03d}"
+
+
+def plain(value: float, digits: int = _DIGITS) -> str:
+    """A single number with a fixed count of significant digits, without padding it beyond the point."""
+    if not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{max(0, digits - 1 - _power(value))}f}"
+
+
+def _fixed(mean: float, sd: float) -> str:
+    wanted = 1 - _power(float(f"{sd:.1e}"))  # rounded first: 0.0996 is 0.10, not 0.100
+    most = _MOST_DIGITS - 1 - _power(max(abs(mean), sd))
+    decimals = max(0, min(wanted, most))
+    text = f"{mean:.{decimals}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return f"{text} ± {sd:.{decimals}f}"
+
+
+def _power(value: float) -> int:
+    return math.floor(math.log10(abs(value)))

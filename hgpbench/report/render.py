@@ -1,0 +1,212 @@
+"""Sections as text: Markdown and LaTeX to read, CSV and JSON in full precision to compute with."""
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any
+
+from hgpbench import __version__
+from hgpbench.metrics import METRICS
+from hgpbench.report import compare, notes, summary
+from hgpbench.report.collect import Experiment, Run
+from hgpbench.report.document import Section
+from hgpbench.report.tables import Cell, Table
+
+Pictures = Mapping[str, Sequence[tuple[str, str]]]  # experiment -> (title, address) of each plot
+FORMATS = ("md", "csv", "latex", "json")
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "–": "--",
+}
+_TEX |= {char: rf"\{char}" for char in "&%$#_{}"} | {"<": "$<$", ">": "$>$"}
+_TEX_SPECIAL = re.compile("|".join(re.escape(char) for char in _TEX))
+
+
+def markdown(
+    sections: Iterable[Section], pictures: Pictures = MappingProxyType({}), problems: Sequence[str] = ()
+) -> str:
+    """The report as Markdown, with the pictures of each experiment under its words."""
+    blocks = []
+    for section in sections:
+        blocks.append(f"## {section.title}")
+        for table in section.tables:
+            blocks += [f"**{table.caption}**", _markdown_table(table)]
+        if section.findings:
+            blocks += ["**Differences**", _bullets(section.findings)]
+        blocks += ["**Notes**", _bullets(section.notes)]
+        for title, address in pictures.get(section.experiment.name, ()):
+            blocks.append(f"![{title}]({address})")
+    if problems:
+        blocks += ["## Could not be read", _bullets(problems)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def latex(sections: Iterable[Section]) -> str:
+    """The report as a LaTeX fragment; needs the booktabs package."""
+    blocks = [r"% Needs \usepackage{booktabs}."]
+    for section in sections:
+        blocks.append(rf"\section*{{{tex(section.title)}}}")
+        blocks += [_latex_table(table) for table in section.tables]
+        lines = [*section.findings, *section.notes]
+        blocks.append("\n".join(tex(line) for line in lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def summary_csv(experiments: Iterable[Experiment]) -> str:
+    """One line per experiment and label: mean, standard deviation and count of every quantity."""
+    lines = []
+    for experiment in experiments:
+        for row in summary.rows(experiment):
+            line = {**_place(experiment), "label": row.label, "model": row.model, "runs": row.done}
+            line["planned"] = row.planned
+            for name, stat in row.stats.items():
+                line |= {f"{name}_mean": stat.mean, f"{name}_sd": stat.sd, f"{name}_n": stat.n}
+            lines.append(line)
+    return _csv(lines)
+
+
+def runs_csv(experiments: Iterable[Experiment]) -> str:
+    """One line per planned run, finished or not."""
+    return _csv([line for experiment in experiments for line in _run_lines(experiment)])
+
+
+def comparisons_csv(experiments: Iterable[Experiment]) -> str:
+    """One line per tested pair of labels and metric."""
+    lines = [
+        {**_place(experiment), **asdict(pair)}
+        for experiment in experiments
+        for metric in compare.COMPARED
+        for pair in compare.compare(experiment, metric)
+    ]
+    return _csv(lines)
+
+
+def as_json(sections: Iterable[Section], problems: Sequence[str] = ()) -> str:
+    """Everything as one JSON document; a number that is not finite is null."""
+    body = {
+        "hgpbench": __version__,
+        "metrics": {name: {"title": m.title, "direction": m.direction} for name, m in METRICS.items()},
+        "experiments": [_json_section(section) for section in sections],
+        "problems": list(problems),
+    }
+    return json.dumps(_finite(body), indent=1, allow_nan=False) + "\n"
+
+
+def tex(text: str) -> str:
+    """Text with LaTeX's special characters made harmless."""
+    return _TEX_SPECIAL.sub(lambda found: _TEX[found[0]], text)
+
+
+def _markdown_table(table: Table) -> str:
+    rows = [[_markdown_cell(cell) for cell in row] for row in table.rows]
+    widths = [
+        max(3, *(len(row[i]) for row in [list(table.headings), *rows])) for i in range(len(table.headings))
+    ]
+    numeric = table.is_number
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True))
+        return f"| {' | '.join(padded)} |"
+
+    rule = "|".join(f"{'-' * (w + 1)}:" if n else "-" * (w + 2) for w, n in zip(widths, numeric, strict=True))
+    return "\n".join([line(table.headings), f"|{rule}|", *(line(row) for row in rows)])
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = cell.text.replace("|", "\\|")
+    return f"**{text}**" if cell.is_best else text
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _latex_table(table: Table) -> str:
+    columns = "".join("r" if number else "l" for number in table.is_number)
+    rows = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows]
+    head = " & ".join(tex(heading) for heading in table.headings) + r" \\"
+    body = [
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join([rf"\paragraph{{{tex(table.caption)}}}", *body])
+
+
+def _latex_cell(cell: Cell) -> str:
+    """Numbers in mathematics, so that a minus is one; the best in bold."""
+    if not cell.is_number or not re.fullmatch(r"[-+0-9.e±() ]+", cell.text):
+        return tex(cell.text)
+    number = re.sub(r"e([-+]\d+)", lambda e: rf" \times 10^{{{int(e[1])}}}", cell.text).replace("±", r"\pm")
+    return rf"$\mathbf{{{number}}}$" if cell.is_best else f"${number}$"
+
+
+def _place(experiment: Experiment) -> dict[str, Any]:
+    return {"experiment": experiment.name, "dataset": notes.dataset_name(experiment)}
+
+
+def _run_lines(experiment: Experiment) -> list[dict[str, Any]]:
+    return [_run_line(experiment, run) for label in experiment.labels for run in experiment.of(label)]
+
+
+def _run_line(experiment: Experiment, run: Run) -> dict[str, Any]:
+    found = summary.values(run)
+    return {
+        **_place(experiment),
+        "label": run.entry.label,
+        "model": run.entry.model,
+        "seed": run.entry.seed,
+        "status": run.state,
+        "reason": run.reason,
+        "folder": run.entry.folder,
+        **{name: found.get(name) for name in summary.QUANTITIES},
+    }
+
+
+def _csv(lines: list[dict[str, Any]]) -> str:
+    """Lines as CSV; an absent or undefined number is an empty cell."""
+    if not lines:
+        return ""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, fieldnames=list(lines[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        {key: None if value != value else value for key, value in line.items()} for line in lines
+    )
+    return out.getvalue()
+
+
+def _json_section(section: Section) -> dict[str, Any]:
+    experiment = section.experiment
+    return {
+        "name": experiment.name,
+        "title": experiment.manifest.title,
+        "dataset": experiment.manifest.dataset,
+        "split": experiment.manifest.split,
+        "models": [asdict(row) for row in summary.rows(experiment)],
+        "runs": _run_lines(experiment),
+        "comparisons": [asdict(pair) for m in compare.COMPARED for pair in compare.compare(experiment, m)],
+        "findings": section.findings,
+        "notes": section.notes,
+    }
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,119 @@
+"""The tables of one experiment as text cells, ready for any format."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hgpbench.metrics import METRICS
+from hgpbench.report import numbers, summary
+from hgpbench.report.collect import Experiment, Run
+from hgpbench.report.summary import Row, Stat
+
+SCORES = ("smse", "msll", "msll_gaussian", "nlpd", "rmse", "crps")
+INTERVALS_AND_COSTS = ("coverage95", "width95", *summary.COSTS)
+
+_COST_TITLES = {
+    "fit_seconds": "fit [s]",
+    "predict_seconds": "predict [s]",
+    "total_seconds": "total [s]",
+    "peak_memory_bytes": "peak memory [MB]",
+}
+_SCALES = {"coverage95": 100.0, "peak_memory_bytes": 1e-6}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry of a table."""
+
+    text: str
+    is_best: bool = False
+    is_number: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A caption, headings and rows of cells of the same length."""
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def is_number(self) -> tuple[bool, ...]:
+        """Which columns are numbers, and so are set to the right."""
+        return tuple(all(row[i].is_number for row in self.rows) for i in range(len(self.headings)))
+
+
+def score_table(experiment: Experiment) -> Table:
+    """Scores of every label, mean and deviation over seeds."""
+    shown = [name for name in SCORES if name != "msll_gaussian" or experiment.has_mixtures]
+    return _table(experiment, "Scores", shown)
+
+
+def cost_table(experiment: Experiment) -> Table:
+    """Intervals, times and memory of every label."""
+    return _table(experiment, "Intervals, time and memory", list(INTERVALS_AND_COSTS))
+
+
+def unfinished_table(experiment: Experiment) -> Table | None:
+    """Runs that are missing, failed or damaged, with their reasons; None where all were done."""
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for label in experiment.labels:
+        for run in experiment.of(label):
+            if run.state != "done":
+                reason = " ".join((run.reason or "").split())
+                groups.setdefault((label, run.state, reason), []).append(run)
+    if not groups:
+        return None
+    rows = [
+        (
+            label,
+            seed_span(run.entry.seed for run in runs),
+            state,
+            reason or numbers.ABSENT,
+            runs[0].entry.folder,
+        )
+        for (label, state, reason), runs in groups.items()
+    ]
+    cells = tuple(tuple(Cell(text, is_number=False) for text in row) for row in rows)
+    return Table("Runs without a score", ("model", "seeds", "status", "reason", "folder"), cells)
+
+
+def heading(quantity: str, has_mixtures: bool) -> str:
+    """Column heading; says which MSLL is which where both are shown."""
+    if quantity in _COST_TITLES:
+        return _COST_TITLES[quantity]
+    if quantity in ("msll", "nlpd") and has_mixtures:
+        return f"{METRICS[quantity].title} (exact)"
+    title = METRICS[quantity].title
+    return f"{title} [%]" if quantity == "coverage95" else title
+
+
+def seed_span(seeds: Iterable[int]) -> str:
+    """Seeds in few words: ``0-3, 7``."""
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
+        else:
+            parts.append([seed])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _table(experiment: Experiment, caption: str, quantities: list[str]) -> Table:
+    rows = summary.rows(experiment)
+    best = {name: summary.best(rows, name) for name in quantities}
+    headings = ("model", "runs", *(heading(name, experiment.has_mixtures) for name in quantities))
+    cells = tuple(
+        (
+            Cell(row.label, is_number=False),
+            Cell(f"{row.done}/{row.planned}"),
+            *(Cell(_text(row, name), row.label in best[name]) for name in quantities),
+        )
+        for row in rows
+    )
+    return Table(caption, headings, cells)
+
+
+def _text(row: Row, quantity: str) -> str:
+    stat, scale = row.stats[quantity], _SCALES.get(quantity, 1.0)
+    return numbers.mean_sd(Stat(stat.mean * scale, stat.sd * scale, stat.n))
