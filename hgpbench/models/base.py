@@ -1,0 +1,118 @@
+"""The contract of an estimator, in scikit-learn's manner, and the checks that all of them share.
+
+A constructor only stores. ``fit`` learns and returns self; what it learned ends in ``_``. Then ``predict``
+gives means (and standard deviations of y), and ``predict_dist`` a ``Prediction``: latent moments, density,
+cdf, quantiles and CRPS. Everything that a user sees is in the user's units, however the model works inside:
+
+``elbo_``          the bound (or evidence) of the training targets, a log density of y; models that have one
+``trace_``         (k, 3): iteration, seconds since the start, bound
+``outcome_``       how the optimiser ended, of ``gp.optim.Outcome``
+``n_iter_``, ``n_evaluations_``, ``jitter_``   iterations, evaluations, relative jitter of the last Cholesky
+
+Models share functions, not ancestry: this class only validates, scales and undoes the scaling.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from hgpbench.errors import FitError
+from hgpbench.gp.optim import OptimResult
+from hgpbench.models.scaling import Scaling
+from hgpbench.prediction import Prediction
+
+Array = NDArray[np.float64]
+Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
+
+
+class Estimator(RegressorMixin, BaseEstimator):
+    """A regressor whose predictions are distributions; children write ``_learn`` and ``_moments``."""
+
+    reference: ClassVar[str]
+    standardize: bool = True
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, callback: Callback | None = None) -> Self:
+        """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step."""
+        inputs, target = self._validated(X, y)
+        self._check_params()
+        self._check_size(*inputs.shape)
+        self._scaling = Scaling.of(inputs, target, standardize=self.standardize)
+        self._learn(inputs, target, callback)
+        return self
+
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+    @overload
+    def predict(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Predictive means at the rows of ``X``; with ``return_std`` also the standard deviations of y."""
+        prediction = self.predict_dist(X)
+        return (prediction.mean, np.sqrt(prediction.var)) if return_std else prediction.mean
+
+    def predict_dist(self, X: ArrayLike) -> Prediction:
+        """The predictive distribution of y at the rows of ``X``."""
+        check_is_fitted(self)
+        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        prediction = self._moments(self._scaling.inputs(inputs))
+        return prediction.rescale(self._scaling.y_shift, self._scaling.y_scale)
+
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+        """Training data as finite doubles, at least two rows."""
+        inputs, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        return inputs, np.asarray(target, dtype=np.float64)
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        """Fit to valid data in the user's units; ``_scaling`` is ready."""
+        raise NotImplementedError
+
+    def _moments(self, X: Array) -> Prediction:
+        """Predict at scaled inputs, for the scaled target."""
+        raise NotImplementedError
+
+    def _check_params(self) -> None:
+        """Raise ValueError on a parameter out of range."""
+
+    def _check_size(self, n: int, d: int) -> None:
+        """Raise Refusal on a problem that this model declines by design."""
+
+    def _keep(self, result: OptimResult, n: int) -> None:
+        """Store how an optimisation ended; its bound is that of the scaled target."""
+        if result.outcome == "failed":
+            raise FitError(
+                f"{type(self).__name__}: the bound cannot be evaluated at the initial values; "
+                "rescale the data or set standardize=True"
+            )
+        constant = self._scaling.log_jacobian(n)
+        self.elbo_ = float(result.value) + constant
+        self.trace_ = result.trace + np.array([0.0, 0.0, constant])
+        self.outcome_ = result.outcome
+        self.n_iter_ = result.iterations
+        self.n_evaluations_ = result.evaluations
+        self.jitter_ = result.jitter
+
+    def _reporter(self, callback: Callback | None, n: int) -> Callback | None:
+        """The callback for an optimiser of the scaled target: hears the bound in the user's units."""
+        if callback is None:
+            return None
+        constant = self._scaling.log_jacobian(n)
+        return lambda step, total, bound: callback(step, total, bound + constant)
+
+
+def check_at_least(name: str, value: Any, least: float, kind: type = int) -> None:
+    """ValueError unless a parameter is a number of the right kind and not below ``least``."""
+    numbers = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, numbers) or not value >= least:
+        words = "an integer" if kind is int else "a number"
+        raise ValueError(f"{name}={value!r} is not allowed: it must be {words} of at least {least:g}")
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """ValueError unless a parameter is one of the allowed words."""
+    if value not in allowed:
+        raise ValueError(
+            f"{name}={value!r} is not allowed: it must be one of {', '.join(map(repr, allowed))}"
+        )
