@@ -1,7 +1,7 @@
 """Dataset cards: what ``datasets/NAME.yaml`` may say, read strictly.
 
 A card has the words about a dataset (title, licence, citation, notes) and the recipe that turns raw files
-into inputs and target. Variants are recipes of their own; what stands beside ``variants`` holds for all of them.
+into inputs and target. Variants are recipes of their own; what stands beside ``variants`` holds for each.
 """
 
 import difflib

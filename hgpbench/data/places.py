@@ -1,0 +1,94 @@
+"""Where a raw file may be found: the mirror first, then beside the card, then the publishers' addresses."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from hgpbench.data import raw
+from hgpbench.data.cards import Card, RawFile, Recipe
+from hgpbench.data.download import download, is_url
+from hgpbench.errors import DataError
+
+MIRROR = "HGPBENCH_MIRROR"
+
+
+@dataclass(frozen=True)
+class Obtained:
+    """A raw file that is plain, verified and on this disk."""
+
+    path: Path
+    sha256: str
+    source: str  # the file or address it was taken from
+
+
+def obtain(card: Card, recipe: Recipe, given: str | None, workspace: Path) -> list[Obtained]:
+    """All raw files of a recipe; ``given`` (a path or an address) replaces every other place."""
+    return [_obtain_one(wanted, _places(card, recipe, wanted, given), workspace) for wanted in recipe.files]
+
+
+def _obtain_one(wanted: RawFile, places: Iterator[str], workspace: Path) -> Obtained:
+    failures: list[str] = []
+    for place in places:
+        try:
+            path = download(place, workspace) if is_url(place) else Path(place)
+            plain = raw.unpack(path, wanted, workspace)
+            return Obtained(plain, raw.verify(plain, wanted), place)
+        except DataError as error:
+            failures.append(f"{place}: {error}")
+    if failures:
+        raise DataError("; ".join(failures))
+    raise DataError(
+        f"no place is known to get {wanted.file} from; name a file with --from, or a folder with {MIRROR}"
+    )
+
+
+def _places(card: Card, recipe: Recipe, wanted: RawFile, given: str | None) -> Iterator[str]:
+    if given is not None:
+        yield from _given(card, recipe, wanted, given)
+        return
+    mirror = os.environ.get(MIRROR)
+    if mirror:
+        if is_url(mirror):
+            yield from _under_address(f"{mirror.rstrip('/')}/{card.name}", wanted)
+        else:
+            yield from _in_folder(Path(mirror).expanduser(), card, wanted)
+    yield from _in_folder(card.path.parent, card, wanted)
+    yield from wanted.urls
+
+
+def _given(card: Card, recipe: Recipe, wanted: RawFile, given: str) -> Iterator[str]:
+    if is_url(given):
+        if given.endswith("/"):
+            yield from _under_address(given.rstrip("/"), wanted)
+        else:
+            yield given
+        return
+    path = Path(given).expanduser()
+    if path.is_dir():
+        found = list(_in_folder(path, card, wanted))
+        if not found:
+            raise DataError(f"{path}: has no {wanted.file}, neither plain nor as .xz, .gz or .zip")
+        yield from found
+        return
+    if not path.is_file():
+        raise DataError(f"{path}: no such file or folder")
+    if len(recipe.files) > 1 and raw.wrapping_of(path) != "zip":
+        listed = ", ".join(file.file for file in recipe.files)
+        raise DataError(
+            f"{path}: {card.name} is made of {listed}; give a folder or a zip archive that has all"
+        )
+    yield str(path)
+
+
+def _in_folder(folder: Path, card: Card, wanted: RawFile) -> Iterator[str]:
+    """``folder/NAME/file`` or ``folder/file``, plain or wrapped, or as the publisher's archive is called."""
+    archives = [unquote(url.rsplit("/", 1)[-1]) for url in wanted.urls]
+    names = dict.fromkeys([*(wanted.file + suffix for suffix in raw.SUFFIXES), *archives])
+    for parent in (folder / card.name, folder):
+        yield from (str(parent / name) for name in names if name and (parent / name).is_file())
+
+
+def _under_address(address: str, wanted: RawFile) -> Iterator[str]:
+    yield from (f"{address}/{wanted.file}{suffix}" for suffix in raw.SUFFIXES)
