@@ -1,0 +1,92 @@
+"""The exact GP: log evidence with its gradient, and prediction (Rasmussen and Williams, alg. 2.1, eq. 5.9).
+
+As everywhere in ``gp``, the jitter is part of the prior: A = K + jitter s2_k I + sigma2 I.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.linalg import blas, lapack
+
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.linalg import JITTER, Array, cholesky, logdet
+
+CHUNK_BYTES = 32_000_000
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """log N(y | 0, A), its derivatives, and the relative jitter in A."""
+
+    value: float
+    ds2_k: float
+    dell: Array
+    dsigma2: float
+    jitter: float
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPosterior:
+    """p(f* | y) from the factor ``L`` of A and alpha = A^-1 y."""
+
+    kernel: SEARD
+    X: Array
+    L: Array
+    alpha: Array
+    kd: float
+
+    def moments(self, Xs: Array) -> tuple[Array, Array]:
+        """Mean and variance of f at ``Xs`` (s, d), each (s,), in chunks: O(n^2) a point."""
+        mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
+        chunk = max(32, CHUNK_BYTES // (8 * len(self.X)))
+        for start in range(0, len(Xs), chunk):
+            rows = slice(start, start + chunk)
+            Ksn = self.kernel.cross(Xs[rows], self.X)
+            mu[rows] = Ksn @ self.alpha
+            V = blas.dtrsm(1.0, self.L, Ksn.T, lower=True, overwrite_b=True)  # (n, chunk)
+            s2[rows] = self.kd - np.einsum("ns,ns->s", V, V)
+        # Round-off may carry a variance that vanishes below zero.
+        return mu, np.maximum(s2, 0.0, out=s2)
+
+
+class ExactProblem:
+    """One data set with the two (n, n) buffers that every evaluation reuses."""
+
+    def __init__(self, X: Array, y: Array) -> None:
+        self.X, self.y = X, y
+        self._K = np.empty((len(y), len(y)))
+        self._L = np.empty((len(y), len(y)), order="F")
+
+    def evidence(self, kernel: SEARD, sigma2: float) -> Evidence:
+        """Value and gradient: n^3 flops for the factor and the inverse, in place."""
+        alpha, jitter = self._factorise(kernel, sigma2)
+        value = -0.5 * (float(self.y @ alpha) + logdet(self._L) + len(self.y) * LOG_2PI)
+        # dA = (alpha alpha^T - A^-1) / 2. Kernel and noise see only sums of dA * K over pairs, where (i, j)
+        # and (j, i) contribute alike: the lower triangle, its diagonal halved, stands for the whole.
+        inverse, info = lapack.dpotri(self._L, lower=True, overwrite_c=True)
+        if info != 0:
+            raise LinAlgError("the covariance of the targets is singular")
+        dA = blas.dsyr(-1.0, alpha, a=inverse, lower=True, overwrite_a=True)
+        np.negative(dA, out=dA)
+        diagonal = np.einsum("ii->i", dA)
+        diagonal *= 0.5
+        dsigma2 = float(diagonal.sum())
+        np.einsum("ii->i", self._K)[...] = kernel.s2_k * (1.0 + jitter)
+        # dA.T is C-ordered like K, so that the product of the two runs along memory.
+        grad = kernel.pullback(self.X, self.X, self._K, dA.T, out=dA.T)
+        return Evidence(value, grad.ds2_k, grad.dell, dsigma2, jitter)
+
+    def posterior(self, kernel: SEARD, sigma2: float) -> ExactPosterior:
+        """The posterior at these parameters; it owns its factor."""
+        alpha, jitter = self._factorise(kernel, sigma2)
+        return ExactPosterior(kernel, self.X, self._L.copy(order="F"), alpha, kernel.s2_k * (1.0 + jitter))
+
+    def _factorise(self, kernel: SEARD, sigma2: float) -> tuple[Array, float]:
+        """Fill K and the factor of A; alpha = A^-1 y and the relative jitter."""
+        kernel.gram(self.X, out=self._K)
+        np.einsum("ii->i", self._K)[...] += sigma2
+        jitter = cholesky(self._K, kernel.s2_k, JITTER, out=self._L).jitter
+        alpha, _ = lapack.dpotrs(self._L, self.y, lower=True)
+        return alpha, jitter

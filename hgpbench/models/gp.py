@@ -1,0 +1,117 @@
+"""The exact GP with constant noise."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from hgpbench.errors import Refusal
+from hgpbench.gp.exact import ExactProblem
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.optim import Evaluation, Objective, lbfgs
+from hgpbench.gp.params import Layout
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least
+from hgpbench.models.initial import Guess, guess, perturbed
+from hgpbench.prediction import Prediction
+
+MOST_ROWS = 5_000
+
+
+class ExactGP(Estimator):
+    """Exact GP with an SE-ARD kernel and constant noise, fitted by L-BFGS on the evidence.
+
+    Cubic in the rows: it refuses more than 5,000 of them.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Most iterations of L-BFGS.
+    restarts : int, default=0
+        Further starts from random initial values; the best evidence wins.
+    standardize : bool, default=True
+        Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
+    random_state : int or None, default=None
+        Seed of the restarts.
+
+    Attributes
+    ----------
+    lengthscales_f_ : array of shape (d,)
+        Lengthscales l_i of f.
+    signal_var_f_ : float
+        Signal variance sigma^2_s of f.
+    noise_var_ : float
+        Noise variance sigma^2_eps.
+    elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
+        The log evidence and how it was reached; see ``hgpbench.models.base``.
+    """
+
+    reference = "Rasmussen and Williams (2006), Gaussian Processes for Machine Learning"
+
+    def __init__(
+        self,
+        max_iter: int = 100,
+        restarts: int = 0,
+        standardize: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.restarts = restarts
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        check_at_least("max_iter", self.max_iter, 1)
+        check_at_least("restarts", self.restarts, 0)
+
+    def _check_size(self, n: int, d: int) -> None:
+        if n > MOST_ROWS:
+            raise Refusal(
+                f"gp: {n:,} training rows are too many for an exact GP (at most {MOST_ROWS:,}); "
+                "take a smaller split or a sparse model such as vsgp"
+            )
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        scaling = self._scaling
+        problem = ExactProblem(scaling.inputs(X), scaling.target(y))
+        starts = _starts(guess(problem.X, problem.y), self.restarts, self.random_state)
+        layout = Layout.of(_named(starts[0]), positive=_named(starts[0]))
+        objective = _objective(problem, layout)
+        report = self._reporter(callback, len(y))
+        results = [
+            lbfgs(objective, layout.pack(_named(start)), max_iter=self.max_iter, callback=report)
+            for start in starts
+        ]
+        best = max(results, key=lambda result: result.value)
+        self._keep(best, len(y))
+        kernel, sigma2 = _parameters(layout.unpack(best.x))
+        self._posterior, self._noise = problem.posterior(kernel, sigma2), sigma2
+        self.lengthscales_f_ = kernel.ell * scaling.x_scale
+        self.signal_var_f_ = kernel.s2_k * scaling.y_scale**2
+        self.noise_var_ = sigma2 * scaling.y_scale**2
+
+    def _moments(self, X: Array) -> Prediction:
+        return Prediction.gaussian(*self._posterior.moments(X), self._noise)
+
+
+def _starts(first: Guess, restarts: int, random_state: int | None) -> list[Guess]:
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    return [first, *(perturbed(first, rng) for _ in range(restarts))]
+
+
+def _named(start: Guess) -> dict[str, ArrayLike]:
+    return {"s2_k": start.kernel.s2_k, "sigma2": start.noise_var, "ell": start.kernel.ell}
+
+
+def _parameters(values: dict[str, Array]) -> tuple[SEARD, float]:
+    return SEARD(float(values["s2_k"]), values["ell"]), float(values["sigma2"])
+
+
+def _objective(problem: ExactProblem, layout: Layout) -> Objective:
+    """The evidence as a function of the flat vector of logarithms."""
+
+    def objective(flat: Array) -> Evaluation:
+        values = layout.unpack(flat)
+        found = problem.evidence(*_parameters(values))
+        grads = {"s2_k": found.ds2_k, "sigma2": found.dsigma2, "ell": found.dell}
+        return Evaluation(found.value, layout.pack_grad(values, grads), found.jitter)
+
+    return objective
