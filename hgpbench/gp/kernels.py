@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hgpbench.gp.linalg import Array
+from hgpbench.gp.linalg import Array, rowdots
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +19,9 @@ class KernelGrad:
     ds2_k: float
     dell: Array
     dZ: Array
+
+    def __add__(self, other: "KernelGrad") -> "KernelGrad":
+        return KernelGrad(self.ds2_k + other.ds2_k, self.dell + other.dell, self.dZ + other.dZ)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +34,7 @@ class SEARD:
     def cross(self, X: Array, Z: Array, out: Array | None = None) -> Array:
         """Covariances K (n, m) of the rows of ``X`` (n, d) and ``Z`` (m, d), C-ordered."""
         shift = Z.mean(axis=0)
-        K = np.matmul(
-            self._augment(X, shift, 0.0, left=True), self._augment(Z, shift, np.log(self.s2_k)).T, out=out
-        )
+        K = np.matmul(self.augment(X, shift), self.augment_right(Z, shift).T, out=out)
         return np.exp(K, out=K)
 
     def gram(self, Z: Array, out: Array | None = None) -> Array:
@@ -52,33 +53,43 @@ class SEARD:
         ``out`` receives dK * K and may be ``dK`` itself. Costs two passes and O(n m d).
         """
         shift = Z.mean(axis=0)
-        Xs, Zs = (X - shift) / self.ell, (Z - shift) / self.ell
+        X_aug = self.augment(X, shift)
         W = np.multiply(dK, K, out=out)
-        rows = W.sum(axis=1)  # W 1, (n,)
-        cols = np.ones(len(X)) @ W  # W^T 1, (m,)
-        WX = W.T @ Xs  # (m, d), O(n m d)
-        dlog_ell = rows @ Xs**2 + cols @ Zs**2 - 2.0 * np.einsum("md,md->d", Zs, WX)
-        dZ = (WX - cols[:, None] * Zs) / self.ell
-        return KernelGrad(float(cols.sum()) / self.s2_k, dlog_ell / self.ell, dZ)
+        return self.gather(X_aug, Z, shift, W.sum(axis=1), W.T @ X_aug)
 
     def pullback_sym(self, Z: Array, Kzz: Array, dKzz: Array, out: Array | None = None) -> KernelGrad:
         """Map a symmetric ``dKzz`` (m, m) at Kzz = gram(Z), where ``Z`` enters twice, to (s2_k, ell, Z)."""
         grad = self.pullback(Z, Z, Kzz, dKzz, out=out)
         return KernelGrad(grad.ds2_k, grad.dell, 2.0 * grad.dZ)
 
-    def _augment(self, A: Array, shift: Array, log_s2: float, *, left: bool = False) -> Array:
-        """Rows whose dot products are the exponents: [a, -|a|^2/2 + log s2, 1] against [a, 1, -|a|^2/2].
+    def gather(self, X_aug: Array, Z: Array, shift: Array, row_sums: Array, sums: Array) -> KernelGrad:
+        """The pullback from its sums alone: W 1 (n,) and W^T X_aug (m, d + 2), where W = dK * K."""
+        d = len(self.ell)
+        Xs, Zs = X_aug[:, :d], (Z - shift) / self.ell
+        WX, cols = sums[:, :d], sums[:, d]
+        dlog_ell = row_sums @ Xs**2 + cols @ Zs**2 - 2.0 * np.einsum("md,md->d", Zs, WX)
+        dZ = (WX - cols[:, None] * Zs) / self.ell
+        return KernelGrad(float(cols.sum()) / self.s2_k, dlog_ell / self.ell, dZ)
 
-        Shifted to the middle of the inducing points, because the squares cancel badly far from the origin.
+    def augment(self, X: Array, shift: Array) -> Array:
+        """Rows [x, 1, -|x|^2/2] (n, d + 2), x = (X - shift) / ell; times those of ``augment_right``: log k.
+
+        Both sides are shifted to the middle of ``Z``, because the squares cancel badly far from the origin.
         """
-        d = A.shape[1]
+        return self._augment(X, shift, one=len(self.ell), square=len(self.ell) + 1)
+
+    def augment_right(self, Z: Array, shift: Array) -> Array:
+        """Rows [z, -|z|^2/2 + log s2_k, 1] (m, d + 2)."""
+        d = len(self.ell)
+        aug = self._augment(Z, shift, one=d + 1, square=d)
+        aug[:, d] += np.log(self.s2_k)
+        return aug
+
+    def _augment(self, A: Array, shift: Array, one: int, square: int) -> Array:
+        d = len(self.ell)
         aug = np.empty((len(A), d + 2))
-        scaled = aug[:, :d]
-        np.subtract(A, shift, out=scaled)
+        scaled = np.subtract(A, shift, out=aug[:, :d])
         scaled /= self.ell
-        square, one = (d + 1, d) if left else (d, d + 1)
-        np.einsum("nd,nd->n", scaled, scaled, out=aug[:, square])
-        aug[:, square] *= -0.5
-        aug[:, square] += log_s2
+        aug[:, square] = -0.5 * rowdots(scaled, scaled)
         aug[:, one] = 1.0
         return aug

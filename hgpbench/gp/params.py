@@ -1,14 +1,24 @@
 """Named arrays <-> one flat vector for the optimisers; logarithms of parameters live here and only here."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hgpbench.gp.linalg import Array
+from hgpbench.gp.optim import Evaluation, Objective
 
 Values = Mapping[str, ArrayLike]
+
+
+class Bound(NamedTuple):
+    """A bound at named parameters: its value, its derivative by each of them, the relative jitter it took."""
+
+    value: float
+    grads: dict[str, Array]
+    jitter: float
 
 
 @dataclass(frozen=True)
@@ -72,3 +82,17 @@ class Layout:
         chosen = frozenset(names)
         shapes = {name: shape for name, shape in self.shapes.items() if name in chosen}
         return Layout(shapes, self.positive & chosen)
+
+
+def objective(
+    bound: Callable[[dict[str, Array]], Bound], layout: Layout, held: Values | None = None
+) -> Objective:
+    """A bound of named parameters as a function of a flat vector; the ``held`` ones stay as they are."""
+    fixed = {name: np.asarray(value, dtype=float) for name, value in (held or {}).items()}
+
+    def flat_objective(x: Array) -> Evaluation:
+        values = layout.unpack(x)
+        found = bound(fixed | values)
+        return Evaluation(found.value, layout.pack_grad(values, found.grads), found.jitter)
+
+    return flat_objective

@@ -1,0 +1,109 @@
+"""The collapsed bound, log N(y | 0, Qnn + diag(r)) and a trace term: VSGP, FITC and the f-side of VSHGP.
+
+With rho = 1/r and, whitened, B = I + V^T diag(rho) V, everything follows from alpha = B^-1 V^T (rho y):
+
+    vfe    log N(y | 0, Qnn + R) - 1/2 sum rho (knn - qnn)       Titsias (2009); the f-terms of F_V
+    fitc   log N(y | 0, Qnn + R + diag(knn - qnn))               Snelson and Ghahramani (2006)
+
+The two differ in two places: what joins the noise, and where the derivative of knn - qnn goes.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import blas
+
+from hgpbench.gp.kernels import SEARD, KernelGrad
+from hgpbench.gp.latent import Latent
+from hgpbench.gp.linalg import JITTER, Array, rowdots
+from hgpbench.gp.params import Bound
+from hgpbench.gp.posterior import Posterior
+
+Kind = Literal["vfe", "fitc"]
+LOG_2PI = float(np.log(2.0 * np.pi))
+POSITIVE = ("s2_k", "ell", "sigma2")
+"""Parameters of ``bound`` that an optimiser should see as logarithms; the other one is ``Xm``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Collapsed:
+    """The bound, its derivatives by the noise ``r`` (n,) and by the kernel, and alpha (m,)."""
+
+    value: float
+    dr: Array
+    grad: KernelGrad
+    alpha: Array
+
+
+def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
+    """Value and derivatives for a projected ``f``, noise ``r`` (n,) and targets ``y`` (n,): 4 n m^2."""
+    slack = f.kd - rowdots(f.V, f.V)  # knn - qnn
+    rho = 1.0 / (r if kind == "vfe" else r + slack)
+    logdet_B = f.condition(rho)
+    alpha = f.Bi @ ((rho * y) @ f.V)
+    e = y - f.V @ alpha
+    beta = rho * e  # Sigma_y^-1 y
+    value = -0.5 * (f.n * LOG_2PI + logdet_B - float(np.log(rho).sum()) + float(y @ beta))
+    f.low[...] = f.B
+    if kind == "vfe":
+        value -= 0.5 * float(rho @ slack)
+        dr, grad = _vfe_back(f, rho, y, e, alpha)
+    else:
+        dr, grad = _fitc_back(f, rho, slack, beta, alpha)
+    return Collapsed(value, dr, grad, alpha)
+
+
+def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
+    """dV = diag(rho) V (I - B^-1) + beta alpha^T and dV^T V = B - 2 I + B^-1 + alpha alpha^T."""
+    beta = rho * e
+    row_sums, grad = f.pull(rho, f.M, [(beta, f.Linv.T @ alpha)])
+    # The row sums of dKnm * Knm are those of dV * V: they give diag(V (I - B^-1) V^T) without another pass.
+    explained = (row_sums - beta * (y - e)) / rho
+    dr = 0.5 * rho * (rho * (e * e + f.kd - explained) - 1.0)
+    return dr, grad + _inducing(f, alpha, -0.5 * float(rho.sum()))
+
+
+def _fitc_back(f: Latent, rho: Array, slack: Array, beta: Array, alpha: Array) -> tuple[Array, KernelGrad]:
+    """As for vfe with the trace term's share, now -dr by knn - qnn, added: dV -= diag(c) V."""
+    posterior = np.maximum(f.kd - slack - f.apply(f.M), 0.0)  # diag(V B^-1 V^T)
+    c = beta * beta + rho * rho * posterior
+    dr = 0.5 * (c - rho)
+    _, grad = f.pull(-c, f.Linv, [(beta, f.Linv.T @ alpha)], applied=rho)
+    f.low -= f.gram(c, out=f.LB)  # the factor of B has served; its upper triangle is zero
+    return dr, grad + _inducing(f, alpha, float(dr.sum()))
+
+
+def _inducing(f: Latent, alpha: Array, dkd: float) -> KernelGrad:
+    """Pull back dKmm, with B already in ``f.low``, and the derivative by the prior variance."""
+    np.einsum("ii->i", f.low)[...] -= 2.0
+    blas.dsyr(1.0, alpha, a=f.low, lower=True, overwrite_a=True)
+    return f.pull_inducing(f.low, f.N, dkd)
+
+
+def bound(
+    values: dict[str, Array], X: Array, y: Array, f: Latent, kind: Kind = "vfe", jitter: float = JITTER
+) -> Bound:
+    """VSGP's or FITC's bound with derivatives by ``s2_k``, ``ell`` (d,), ``Xm`` (m, d) and ``sigma2``."""
+    _project(values, X, f, jitter)
+    found = evaluate(f, np.full(len(X), float(values["sigma2"])), y, kind)
+    grads = {
+        "s2_k": np.asarray(found.grad.ds2_k),
+        "ell": found.grad.dell,
+        "Xm": found.grad.dZ,
+        "sigma2": np.asarray(found.dr.sum()),
+    }
+    return Bound(found.value, grads, f.jitter)
+
+
+def posterior(
+    values: dict[str, Array], X: Array, y: Array, f: Latent, kind: Kind = "vfe", jitter: float = JITTER
+) -> Posterior:
+    """q(f*) at these parameters (paper, mu_f* and sigma2_f*)."""
+    _project(values, X, f, jitter)
+    found = evaluate(f, np.full(len(X), float(values["sigma2"])), y, kind)
+    return f.posterior(found.alpha)
+
+
+def _project(values: dict[str, Array], X: Array, f: Latent, jitter: float) -> None:
+    f.project(SEARD(float(values["s2_k"]), values["ell"]), X, values["Xm"], jitter)

@@ -1,0 +1,80 @@
+"""q(g) of the log noise variance, from lambda: moments, KL and their pullback (paper, II-C).
+
+Whitened, q(g_u) has covariance B^-1 with B = I + V^T diag(lam) V, and mean w. In the paper's
+reparameterisation the
+mean is tied, w = V^T (lam - 1/2); a free ``w`` has the same optimum and suits the natural step.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas
+
+from hgpbench.gp.kernels import KernelGrad
+from hgpbench.gp.latent import Latent
+from hgpbench.gp.linalg import Array
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseMoments:
+    """mu_g and s2_g (n,) at the inputs, KL(q(g_u) || p(g_u)), and the whitened mean w (u,)."""
+
+    mu_g: Array
+    s2_g: Array
+    kl: float
+    w: Array
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseGrad:
+    """Derivatives by lambda (n,), mu0, the kernel, and the whitened mean (``dw``, free or tied)."""
+
+    dlam: Array
+    dmu0: float
+    dw: Array
+    grad: KernelGrad
+
+
+def moments(g: Latent, lam: Array, mu0: float, w: Array | None = None) -> NoiseMoments:
+    """Moments and KL for a projected ``g``; ``w`` is tied to ``lam`` unless given: 3 n u^2.
+
+    KL = (tr B^-1 + w'w - u + log |B|) / 2 takes neither Sigma_u nor a second factorisation.
+    """
+    logdet_B = g.condition(lam)
+    if w is None:
+        w = (lam - 0.5) @ g.V
+    mu_g = mu0 + g.V @ w
+    s2_g = g.kd - g.apply(g.M)
+    kl = 0.5 * (float(np.trace(g.Bi)) + float(w @ w) - g.m + logdet_B)
+    return NoiseMoments(mu_g, s2_g, kl, w)
+
+
+def pullback(
+    g: Latent, lam: Array, mu0: float, q: NoiseMoments, h: Array, t: Array, *, tied: bool
+) -> NoiseGrad:
+    """Pull dmu_g = h and ds2_g = -t/2, together with -KL, back to lambda, mean and kernel: 3 n u^2.
+
+    Call it after ``moments`` with the same ``g``, whose product P it uses up; ``t`` must not be negative.
+    """
+    T = g.gram(t, out=g.low)
+    D = np.subtract(T, g.B, out=g.H)
+    np.einsum("ii->i", D)[...] += 1.0
+    # E = B^-1 D B^-1 with D = T - B + I; only E L^-1 is needed, and B^-1 L^-1 is at hand.
+    DN = blas.dsymm(1.0, D, g.N, lower=True)  # 2 u^3
+    EL = blas.dsymm(1.0, g.Bi, DN, c=g.M, overwrite_c=True)  # 2 u^3
+    Vh = h @ g.V
+    dw = Vh - q.w
+    Vdw = g.V @ dw if tied else np.zeros_like(lam)
+    outer = [(h, q.w @ g.Linv)]
+    if tied:
+        outer.append((lam - 0.5, dw @ g.Linv))
+    row_sums, grad = g.pull(lam, EL, outer, applied=t)
+    # Row sums of dKnu * Knu are those of dV * V; what lambda owns of them is lam diag(V E V^T).
+    rest = t * (g.kd - q.s2_g) + h * (q.mu_g - mu0) + (lam - 0.5) * Vdw
+    dlam = 0.5 * (row_sums - rest) / lam + Vdw
+    # dV^T V = T - I + B^-1 - E + w (V^T h)^T [+ dw w^T]
+    np.einsum("ii->i", T)[...] -= 1.0
+    T += np.tril(np.outer(q.w, Vh) + np.outer(dw, q.w) if tied else np.outer(q.w, Vh))
+    g.N -= EL
+    grad += g.pull_inducing(T, g.N, -0.5 * float(t.sum()))
+    return NoiseGrad(dlam, float(h.sum()), dw, grad)
