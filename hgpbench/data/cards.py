@@ -103,6 +103,10 @@ class Recipe(_Strict):
             raise ValueError("files: at least one raw file is needed")
         if self.columns is None and (self.format.kind == "mat" or self._headless):
             raise ValueError("columns: must be listed, as the file has no header")
+        if self.inputs is not None and (not self.inputs or len(set(self.inputs)) < len(self.inputs)):
+            raise ValueError("inputs: list at least one column, and each once")
+        if self.inputs is not None and self.target in self.inputs:
+            raise ValueError(f"inputs: {self.target!r} is the target and cannot be an input too")
         if self.columns is not None:
             self._check_names(self.columns)
         return self
@@ -206,7 +210,7 @@ def load(path: Path) -> Card:
     try:
         return Card(name=path.stem, path=path, **arranged)
     except ValidationError as error:
-        raise DataError(f"{path}: {_explain(error, body)}") from None
+        raise DataError(f"{path}: {explain(error, body)}") from None
 
 
 def find(name: str, folder: Path | None = None) -> Card | None:
@@ -249,7 +253,7 @@ def _arrange(path: Path, body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _explain(error: ValidationError, body: dict[str, Any]) -> str:
+def explain(error: ValidationError, body: dict[str, Any]) -> str:
     """The first complaint, with its key as the card spells it."""
     first = error.errors()[0]
     place = [str(part) for part in first["loc"]]

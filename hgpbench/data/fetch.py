@@ -49,13 +49,13 @@ def fetch(
         return _generated(card, recipe, recipe.generator)
     target = stored_path(folder, card.name, key)
     if target.is_file() and not force:
-        return _result("present", target, store.describe(target), start)
+        return result_of("present", target, store.describe(target), start)
     with workspace(target) as scratch:
         described, notes = build(card, key, target, source, scratch)
         if card.path.parent.resolve() != folder.resolve() and _is_own(card):
             # A card of one's own becomes part of the folder, so that its variants and default stay known.
             files.write_text(folder / f"{card.name}.yaml", card.path.read_text(encoding="utf-8"))
-    return _result("written", target, described, start, notes)
+    return result_of("written", target, described, start, notes)
 
 
 def check(name: str, variant: str | None = None, *, folder: Path | None = None) -> FetchResult:
@@ -78,7 +78,7 @@ def check(name: str, variant: str | None = None, *, folder: Path | None = None) 
     if recipe is not None:
         _check_rows(described.rows, recipe, str(target))
         _check_raw(described, recipe, target)
-    return _result("present", target, described, start, ("content matches its hash",))
+    return result_of("present", target, described, start, ("content matches its hash",))
 
 
 def build(
@@ -187,13 +187,14 @@ def _generated(card: Card, recipe: Recipe, generator: Generator) -> FetchResult:
     )
 
 
-def _result(
+def result_of(
     status: Literal["written", "present"],
     target: Path,
     described: store.Description,
     start: float,
     notes: tuple[str, ...] = (),
 ) -> FetchResult:
+    """What is said of a stored dataset."""
     return FetchResult(
         name=full_name(described.about.name, described.about.variant),
         status=status,

@@ -35,6 +35,8 @@ def read(path: Path, recipe: Recipe, layout: Csv, label: str) -> tuple[tuple[str
     """Names and values of the inputs and, last, the target; and how many rows were dropped as missing."""
     names = _column_names(path, recipe, layout, label)
     inputs = recipe.inputs or [name for name in names if name != recipe.target]
+    if not inputs:
+        raise DataError(f"{label}: has no column beside the target {recipe.target!r} to predict it from")
     wanted = (*inputs, recipe.target)
     plain = [name for name in wanted if name not in recipe.derived]
     cut = {recipe.derived[name].column for name in wanted if name in recipe.derived}
