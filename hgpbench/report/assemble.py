@@ -43,15 +43,15 @@ def build(
     written: list[Path] = []
     pictures: Pictures = {}
     if plot or html:
-        from hgpbench.report import (
-            pictures as drawing,
-        )  # matplotlib takes a second to load: only when asked for
+        # Loaded here, because matplotlib takes a second that a plain table need not wait for.
+        from hgpbench.report.page import page
+        from hgpbench.report.pictures import draw, save
 
-        drawn = drawing.draw(collection.experiments)
+        drawn = draw(collection.experiments)
         if plot:
-            pictures, written = drawing.save(drawn, folder)
+            pictures, written = save(drawn, folder)
         if html:
-            written.append(_write(folder / "report.html", drawing.page(sections, drawn, collection.problems)))
+            written.append(_write(folder / "report.html", page(sections, drawn, collection.problems)))
     if out is not None:
         for name in formats:
             tables = _TEXTS[name](collection, sections, pictures)

@@ -33,6 +33,7 @@ class Digest:
     is_mixture: bool
     pit: tuple[int, ...]  # counts of the probability integral transform in PIT_BINS equal bins
     log_noise: tuple[float, ...]  # even quantiles of the log noise variance, lowest first
+    log_noise_truth: tuple[float, ...]  # the same of the true noise variance, where it is known
     trace: tuple[tuple[float, float, float], ...]  # iteration, seconds, bound; thinned
 
     @property
@@ -69,6 +70,7 @@ def compute(run: Record, arrays: Arrays) -> Digest:
         is_mixture=prediction.is_mixture,
         pit=_pit_counts(prediction.cdf(arrays.y)),
         log_noise=_log_noise(prediction.noise_var),
+        log_noise_truth=_log_noise(arrays.extras.get("truth_noise_var", np.empty(0))),
         trace=_thin(arrays.trace),
     )
 
@@ -99,7 +101,8 @@ def _read(path: Path, key: dict[str, str]) -> Digest | None:
         body = json.loads(path.read_text(encoding="utf-8"))
         if any(body.pop(name) != value for name, value in key.items()):
             return None
-        body["pit"], body["log_noise"] = tuple(body["pit"]), tuple(body["log_noise"])
+        for name in ("pit", "log_noise", "log_noise_truth"):
+            body[name] = tuple(body[name])
         body["trace"] = tuple(tuple(row) for row in body["trace"])
         return Digest(**body)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

@@ -1,0 +1,71 @@
+"""Draw the plots of every experiment, and keep them as files."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from hgpbench import files
+from hgpbench.report.collect import Experiment
+from hgpbench.report.plots import PLOTS
+from hgpbench.report.plots.style import assign, context
+from hgpbench.report.render import Pictures
+
+FOLDER = "plots"
+DPI = 160
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One drawn plot, as bytes of both kinds."""
+
+    name: str
+    title: str
+    png: bytes
+    svg: bytes
+
+
+Drawn = dict[str, list[Picture]]  # by experiment
+
+
+def draw(experiments: Sequence[Experiment]) -> Drawn:
+    """Every plot that has something to show; a label looks the same in all of them."""
+    styles = assign(label for experiment in experiments for label in experiment.labels)
+    drawn: Drawn = {}
+    with context():
+        for experiment in experiments:
+            pictures = drawn.setdefault(experiment.name, [])
+            for plot in PLOTS:
+                figure = plot.draw(experiment, styles)
+                if figure is not None:
+                    pictures.append(
+                        Picture(plot.name, plot.title, _bytes(figure, "png"), _bytes(figure, "svg"))
+                    )
+    return drawn
+
+
+def save(drawn: Drawn, folder: Path) -> tuple[Pictures, list[Path]]:
+    """Write PNG and SVG files; gives titles and addresses relative to ``folder``, and the paths."""
+    shown: dict[str, list[tuple[str, str]]] = {}
+    written = []
+    for experiment, pictures in drawn.items():
+        for picture in pictures:
+            stem = f"{experiment}-{picture.name}"
+            for kind, content in (("png", picture.png), ("svg", picture.svg)):
+                path = folder / FOLDER / f"{stem}.{kind}"
+                with files.replacing(path) as part:
+                    part.write_bytes(content)
+                written.append(path)
+            shown.setdefault(experiment, []).append((picture.title, f"{FOLDER}/{stem}.png"))
+    return shown, written
+
+
+def _bytes(figure: Figure, kind: str) -> bytes:
+    out = io.BytesIO()
+    # No date, so that an unchanged plot is an unchanged file.
+    figure.savefig(
+        out, format=kind, dpi=DPI, facecolor="white", metadata={"Date": None} if kind == "svg" else None
+    )
+    return out.getvalue()

@@ -1,0 +1,154 @@
+"""The picture of a problem with one input: data, mean, band, inducing points; the noise below."""
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from hgpbench.bench import record
+from hgpbench.bench.record import Arrays
+from hgpbench.report.collect import Experiment
+from hgpbench.report.notes import target_name
+from hgpbench.report.plots import style
+from hgpbench.report.plots.style import Styles
+
+Array = NDArray[Any]
+_COLUMNS = 3
+_VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
+
+
+def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
+    """Per label, its lowest finished seed: mean and 95 % band over the data, log noise variance below."""
+    found = _first_runs(experiment)
+    if not found:
+        return None
+    columns = min(_COLUMNS, len(found))
+    rows = math.ceil(len(found) / columns)
+    width = style.WIDTH if columns > 1 else 0.7 * style.WIDTH
+    drawn = style.figure(0.9 + 3.6 * rows, width=width)
+    cells = drawn.subfigures(rows, columns, squeeze=False).ravel()
+    panels = []
+    for cell, (label, (seed, arrays)) in zip(cells, found.items(), strict=False):
+        upper, lower = cell.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+        upper.set_title(f"{label}, seed {seed}", fontsize=9)
+        _draw_prediction(upper, arrays, styles[label].colour)
+        _draw_noise(lower, arrays, styles[label].colour)
+        panels.append((upper, lower))
+    for cell, place in zip(panels, range(len(panels)), strict=True):
+        if place % columns == 0:
+            cell[0].set_ylabel(target_name(experiment))
+            cell[1].set_ylabel("log noise variance")
+        cell[1].set_xlabel("input")
+    _share_limits([arrays for _, arrays in found.values()], panels)
+    style.legend_below(drawn, _entries([arrays for _, arrays in found.values()]))
+    return drawn
+
+
+def _first_runs(experiment: Experiment) -> dict[str, tuple[int, Arrays]]:
+    """Arrays of the lowest finished seed of each label, where they have one input to draw against."""
+    found = {}
+    for label in experiment.labels:
+        run = next((run for run in experiment.of(label) if run.digest is not None), None)
+        if run is None or run.record is None or run.record.n_inputs != 1:
+            continue
+        arrays = record.read_arrays(run.folder)
+        if "X_test" in arrays.extras:
+            found[label] = (run.entry.seed, arrays)
+    return found
+
+
+def _draw_prediction(axes: Axes, arrays: Arrays, colour: str) -> None:
+    order, x = _sorted_inputs(arrays)
+    prediction, extras = arrays.prediction, arrays.extras
+    low, high = prediction.quantile(0.025)[order], prediction.quantile(0.975)[order]
+    data_x, data_y = (
+        (extras["X_train"][:, 0], extras["y_train"]) if "X_train" in extras else (x, arrays.y[order])
+    )
+    pixels = len(data_x) > _VECTOR_POINTS
+    axes.scatter(data_x, data_y, s=5, color=style.GREY, alpha=0.5, linewidths=0, zorder=1, rasterized=pixels)
+    axes.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0, zorder=2)
+    if "truth_mean" in extras:
+        axes.plot(
+            x, extras["truth_mean"][order], color="black", linestyle=(0, (2, 2)), linewidth=1.0, zorder=4
+        )
+    axes.plot(x, prediction.mean[order], color=colour, linewidth=1.6, zorder=3)
+    # Inducing points hang from the frame: those of f on top, those of g at the bottom.
+    for name, height, marker in (("inducing_f", 0.97, "v"), ("inducing_g", 0.03, "^")):
+        if name in extras:
+            points = extras[name].reshape(-1)
+            places = np.full(points.size, height)
+            axes.scatter(
+                points, places, s=16, marker=marker, facecolors="white", edgecolors="black", linewidths=0.7,
+                transform=axes.get_xaxis_transform(), zorder=5,
+            )  # fmt: skip
+
+
+def _draw_noise(axes: Axes, arrays: Arrays, colour: str) -> None:
+    order, x = _sorted_inputs(arrays)
+    noise = arrays.prediction.noise_var[order]
+    if "truth_noise_var" in arrays.extras:
+        true = arrays.extras["truth_noise_var"][order]
+        axes.plot(x, _log(true), color="black", linestyle=(0, (2, 2)), linewidth=1.0, zorder=4)
+    axes.plot(x, _log(noise), color=colour, linewidth=1.6, zorder=3)
+
+
+def _log(values: Array) -> Array:
+    """Log of the positive values; a gap elsewhere."""
+    return np.log(np.where(values > 0, values, np.nan))
+
+
+def _sorted_inputs(arrays: Arrays) -> tuple[Array, Array]:
+    x = arrays.extras["X_test"][:, 0]
+    order = np.argsort(x, kind="stable")
+    return order, x[order]
+
+
+def _share_limits(shown: list[Arrays], panels: list[tuple[Axes, Axes]]) -> None:
+    """The same axes in every cell, with room for the inducing points; one absurd band must not rule them."""
+    targets = np.concatenate([a.extras.get("y_train", a.y) for a in shown])
+    low, high = float(np.min(targets)), float(np.max(targets))
+    margin = 0.22 * (high - low) or 1.0
+    logs = np.concatenate([_log(a.prediction.noise_var) for a in shown])
+    logs = np.concatenate(
+        [logs, *(_log(a.extras["truth_noise_var"]) for a in shown if "truth_noise_var" in a.extras)]
+    )
+    logs = logs[np.isfinite(logs)]
+    for upper, lower in panels:
+        upper.set_ylim(low - margin, high + margin)
+        if logs.size:
+            bottom, top = np.quantile(logs, [0.005, 0.995])
+            edge = 0.1 * (top - bottom) or 1.0
+            lower.set_ylim(bottom - edge, top + edge)
+
+
+def _entries(shown: list[Arrays]) -> list[Line2D | Patch]:
+    def any_has(name: str) -> bool:
+        return any(name in arrays.extras for arrays in shown)
+
+    dots = "training data" if any_has("X_train") else "test data"
+    entries: list[Line2D | Patch] = [
+        Line2D([], [], linestyle="none", marker="o", markersize=3, color=style.GREY, label=dots),
+        Line2D([], [], color="#333333", linewidth=1.6, label="prediction"),
+        Patch(color="#333333", alpha=0.22, label="95 % interval"),
+    ]
+    if any_has("truth_mean"):
+        entries.append(Line2D([], [], color="black", linestyle=(0, (2, 2)), linewidth=1.0, label="truth"))
+    for name, marker, words in (("inducing_f", "v", "inducing inputs of f"), ("inducing_g", "^", "of g")):
+        if any_has(name):
+            entries.append(
+                Line2D(
+                    [],
+                    [],
+                    linestyle="none",
+                    marker=marker,
+                    markerfacecolor="white",
+                    markeredgecolor="black",
+                    label=words,
+                )
+            )
+    return entries

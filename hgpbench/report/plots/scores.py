@@ -1,0 +1,114 @@
+"""Scores of all runs: against time, and as boxes over seeds."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from hgpbench.metrics import METRICS
+from hgpbench.report import summary, tables
+from hgpbench.report.collect import Experiment
+from hgpbench.report.plots import style
+from hgpbench.report.plots.style import Style, Styles
+
+SHOWN = ("smse", "msll")
+_BOX_SEEDS = 4  # fewer points are their own summary
+
+Points = dict[str, list[tuple[float, float]]]  # label -> (seconds, score) of each run
+
+
+def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
+    """SMSE and MSLL against the time of fit and prediction: a point per run, a marker for the mean."""
+    found = {metric: _timed(experiment, metric) for metric in SHOWN}
+    labels = [label for label in experiment.labels if any(found[metric].get(label) for metric in SHOWN)]
+    if not labels:
+        return None
+    drawn = style.figure(4.2)
+    for axes, metric in zip(drawn.subplots(1, len(SHOWN)), SHOWN, strict=True):
+        _draw_timed(axes, found[metric], styles)
+        axes.set_ylabel(_axis_label(experiment, metric))
+        style.reference(axes, METRICS[metric].trivial or 0.0)
+        style.widen(axes.set_yscale, [score for points in found[metric].values() for _, score in points])
+        axes.set_xscale("log")
+        axes.set_xlabel("time of fit and prediction [s]")
+    style.legend_below(
+        drawn, [*(style.legend_marker(label, styles[label]) for label in labels), _trivial_entry()]
+    )
+    return drawn
+
+
+def boxes(experiment: Experiment, styles: Styles) -> Figure | None:
+    """SMSE and MSLL of every seed, with a box per label where there are enough of them."""
+    labels = [label for label in experiment.labels if experiment.done(label)]
+    if not labels:
+        return None
+    drawn = style.figure(1.4 + 0.36 * len(labels))
+    for axes, metric in zip(drawn.subplots(1, len(SHOWN), sharey=True), SHOWN, strict=True):
+        everything = []
+        for place, label in enumerate(labels):
+            scores = style.finite(each.scores[metric] for each in experiment.done(label).values())
+            _draw_box(axes, place, scores, styles[label])
+            everything += scores
+        style.reference(axes, METRICS[metric].trivial or 0.0, vertical=True)
+        style.widen(axes.set_xscale, everything)
+        axes.set_xlabel(_axis_label(experiment, metric))
+        axes.set_ylim(len(labels) - 0.4, -0.6)  # the first label on top, as in the tables
+        axes.set_yticks(range(len(labels)), labels)
+        axes.grid(visible=False, axis="y")
+        if axes.get_xscale() == "linear":
+            axes.xaxis.set_major_locator(MaxNLocator(6))
+    style.legend_below(drawn, [_trivial_entry()])
+    return drawn
+
+
+def _timed(experiment: Experiment, metric: str) -> Points:
+    """Finite scores of the runs whose times were recorded."""
+    points: Points = {}
+    for run in experiment.runs:
+        found = summary.values(run)
+        seconds = style.finite([found.get("total_seconds", float("nan")), found.get(metric, float("nan"))])
+        if len(seconds) == 2 and seconds[0] > 0:
+            points.setdefault(run.entry.label, []).append((seconds[0], seconds[1]))
+    return points
+
+
+def _draw_timed(axes: Axes, points: Points, styles: Styles) -> None:
+    for label, pairs in points.items():
+        how = styles[label]
+        seconds, scores = zip(*pairs, strict=True)
+        axes.scatter(
+            seconds, scores, s=11, marker=how.marker, color=how.colour, alpha=0.45, linewidths=0, zorder=2
+        )
+        mean = sum(seconds) / len(seconds), sum(scores) / len(scores)
+        axes.scatter(
+            *mean, s=75, marker=how.marker, color=how.colour, edgecolors="white", linewidths=0.9, zorder=3
+        )
+
+
+def _draw_box(axes: Axes, place: int, scores: list[float], how: Style) -> None:
+    if len(scores) >= _BOX_SEEDS:
+        parts = axes.boxplot(
+            [scores],
+            positions=[place],
+            widths=0.55,
+            orientation="horizontal",
+            showfliers=False,
+            patch_artist=True,
+        )
+        for box in parts["boxes"]:
+            box.set(facecolor=how.colour, alpha=0.25, edgecolor=how.colour)
+        for line in [*parts["whiskers"], *parts["caps"], *parts["medians"]]:
+            line.set(color=how.colour, linewidth=1.3)
+    axes.scatter(
+        scores, [place] * len(scores), s=16, marker=how.marker, color=how.colour, linewidths=0, zorder=3
+    )
+
+
+def _axis_label(experiment: Experiment, metric: str) -> str:
+    return f"{tables.heading(metric, experiment.has_mixtures)} (lower is better)"
+
+
+def _trivial_entry() -> Line2D:
+    return Line2D(
+        [], [], color=style.GREY, linestyle=(0, (2, 2)), label="mean and variance of the training targets"
+    )

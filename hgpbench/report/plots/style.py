@@ -1,0 +1,133 @@
+"""The look of every plot: one colour, marker and line per label, told apart in grey as well."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
+
+LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
+
+# Okabe and Ito's palette, safe for the colour-blind; its yellow is left out, being too pale on white paper.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
+# Six dash patterns and seven colours share no factor, so the pairs repeat only after 42 labels.
+LINES: tuple[LineStyle, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (1, 1.2)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (10, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+)
+GREY = "#6b6b6b"
+
+WIDTH = 9.0  # inches
+_LETTERS_PER_INCH = 13.0  # of legend text at this size
+_WIDE_RATIO = 50.0  # beyond this a linear axis hides the smaller values
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one label is drawn."""
+
+    colour: str
+    marker: str
+    line: LineStyle
+
+
+Styles = dict[str, Style]
+
+
+def context() -> AbstractContextManager[None]:
+    """The settings under which plots are drawn and saved; outside of it nothing is changed."""
+    return mpl.rc_context(
+        {
+            "font.size": 9.0,
+            "axes.titlesize": 10.0,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "axes.formatter.useoffset": False,
+            "grid.color": "#dddddd",
+            "grid.linewidth": 0.6,
+            "legend.frameon": False,
+            "svg.hashsalt": "hgpbench",  # the same plot is the same file
+        }
+    )
+
+
+def assign(labels: Iterable[str]) -> Styles:
+    """One style per label, in order of first appearance."""
+    order = dict.fromkeys(labels)
+    return {
+        label: Style(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)])
+        for i, label in enumerate(order)
+    }
+
+
+def figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure that keeps its labels apart."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def legend_below(drawn: Figure, handles: Sequence[Artist]) -> None:
+    """A legend under the axes, in as many columns as the longest label leaves room for."""
+    if not handles:
+        return
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    inches = drawn.get_size_inches()[0]
+    columns = max(1, min(len(handles), int(inches * _LETTERS_PER_INCH / (longest + 8))))
+    drawn.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+def legend_line(label: str, style: Style) -> Line2D:
+    """Legend entry of a curve."""
+    return Line2D([], [], color=style.colour, linestyle=style.line, label=label)
+
+
+def legend_marker(label: str, style: Style) -> Line2D:
+    """Legend entry of a marker."""
+    return Line2D(
+        [],
+        [],
+        linestyle="none",
+        color=style.colour,
+        marker=style.marker,
+        markeredgecolor="white",
+        markersize=8,
+        label=label,
+    )
+
+
+def finite(values: Iterable[float]) -> list[float]:
+    """The values that can be drawn."""
+    return [value for value in values if math.isfinite(value)]
+
+
+def widen(set_scale: Callable[..., None], values: ArrayLike) -> None:
+    """Make an axis logarithmic, both ways if need be, where its values span orders of magnitude."""
+    shown = np.asarray(values, dtype=float)
+    shown = shown[np.isfinite(shown)]
+    if shown.size == 0:
+        return
+    low, high = float(np.min(shown)), float(np.max(shown))
+    if low > 0 and high / low > _WIDE_RATIO:
+        set_scale("log")
+    elif low <= 0 and high - low > _WIDE_RATIO:
+        set_scale("symlog", linthresh=1.0)
+
+
+def reference(axes: Axes, value: float, vertical: bool = False) -> None:
+    """A thin line at the score of the trivial predictor."""
+    draw = axes.axvline if vertical else axes.axhline
+    draw(value, color=GREY, linewidth=1.0, linestyle=(0, (2, 2)), zorder=1)
