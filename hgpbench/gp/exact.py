@@ -11,20 +11,12 @@ from scipy.linalg import blas, lapack
 
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.linalg import JITTER, Array, cholesky, logdet
+from hgpbench.gp.params import Bound
 
 CHUNK_BYTES = 32_000_000
 LOG_2PI = float(np.log(2.0 * np.pi))
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """log N(y | 0, A), its derivatives, and the relative jitter in A."""
-
-    value: float
-    ds2_k: float
-    dell: Array
-    dsigma2: float
-    jitter: float
+POSITIVE = ("s2_k", "ell", "sigma2")
+"""All parameters, seen by an optimiser as logarithms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +51,10 @@ class ExactProblem:
         self._K = np.empty((len(y), len(y)))
         self._L = np.empty((len(y), len(y)), order="F")
 
-    def evidence(self, kernel: SEARD, sigma2: float) -> Evidence:
-        """Value and gradient: n^3 flops for the factor and the inverse, in place."""
-        alpha, jitter = self._factorise(kernel, sigma2)
+    def evidence(self, values: dict[str, Array]) -> Bound:
+        """log N(y | 0, A) with derivatives by ``s2_k``, ``ell`` (d,), ``sigma2``: n^3 flops, in place."""
+        kernel = _kernel(values)
+        alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
         value = -0.5 * (float(self.y @ alpha) + logdet(self._L) + len(self.y) * LOG_2PI)
         # dA = (alpha alpha^T - A^-1) / 2. Kernel and noise see only sums of dA * K over pairs, where (i, j)
         # and (j, i) contribute alike: the lower triangle, its diagonal halved, stands for the whole.
@@ -72,15 +65,17 @@ class ExactProblem:
         np.negative(dA, out=dA)
         diagonal = np.einsum("ii->i", dA)
         diagonal *= 0.5
-        dsigma2 = float(diagonal.sum())
+        dsigma2 = diagonal.sum()
         np.einsum("ii->i", self._K)[...] = kernel.s2_k * (1.0 + jitter)
         # dA.T is C-ordered like K, so that the product of the two runs along memory.
         grad = kernel.pullback(self.X, self.X, self._K, dA.T, out=dA.T)
-        return Evidence(value, grad.ds2_k, grad.dell, dsigma2, jitter)
+        grads = {"s2_k": np.asarray(grad.ds2_k), "ell": grad.dell, "sigma2": np.asarray(dsigma2)}
+        return Bound(value, grads, jitter)
 
-    def posterior(self, kernel: SEARD, sigma2: float) -> ExactPosterior:
+    def posterior(self, values: dict[str, Array]) -> ExactPosterior:
         """The posterior at these parameters; it owns its factor."""
-        alpha, jitter = self._factorise(kernel, sigma2)
+        kernel = _kernel(values)
+        alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
         return ExactPosterior(kernel, self.X, self._L.copy(order="F"), alpha, kernel.s2_k * (1.0 + jitter))
 
     def _factorise(self, kernel: SEARD, sigma2: float) -> tuple[Array, float]:
@@ -90,3 +85,7 @@ class ExactProblem:
         jitter = cholesky(self._K, kernel.s2_k, JITTER, out=self._L).jitter
         alpha, _ = lapack.dpotrs(self._L, self.y, lower=True)
         return alpha, jitter
+
+
+def _kernel(values: dict[str, Array]) -> SEARD:
+    return SEARD(float(values["s2_k"]), values["ell"])

@@ -4,15 +4,19 @@ A new model is one file in this folder and one line in ``MODELS``.
 """
 
 from hgpbench.models.base import Estimator
+from hgpbench.models.fitc import FITC
 from hgpbench.models.gp import ExactGP
 from hgpbench.models.linear import Linear
 from hgpbench.models.mean import Mean
+from hgpbench.models.vsgp import VSGP
 
 MODELS: dict[str, type[Estimator]] = {
     "mean": Mean,
     "linear": Linear,
     "gp": ExactGP,
+    "vsgp": VSGP,
+    "fitc": FITC,
 }
 """Every model, from the simplest to the most elaborate."""
 
-__all__ = ["MODELS", "Estimator", "ExactGP", "Linear", "Mean"]
+__all__ = ["FITC", "MODELS", "VSGP", "Estimator", "ExactGP", "Linear", "Mean"]

@@ -1,16 +1,13 @@
 """The exact GP with constant noise."""
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from hgpbench.errors import Refusal
-from hgpbench.gp.exact import ExactProblem
-from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.optim import Evaluation, Objective, lbfgs
-from hgpbench.gp.params import Layout
+from hgpbench.gp.exact import POSITIVE, ExactProblem
+from hgpbench.gp.optim import lbfgs
+from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least
-from hgpbench.models.initial import Guess, guess, perturbed
+from hgpbench.models.initial import guess, perturbed
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 5_000
@@ -70,48 +67,23 @@ class ExactGP(Estimator):
             )
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        scaling = self._scaling
+        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         problem = ExactProblem(scaling.inputs(X), scaling.target(y))
-        starts = _starts(guess(problem.X, problem.y), self.restarts, self.random_state)
-        layout = Layout.of(_named(starts[0]), positive=_named(starts[0]))
-        objective = _objective(problem, layout)
+        first = guess(problem.X, problem.y)
+        starts = [first, *(perturbed(first, rng) for _ in range(self.restarts))]
+        layout = Layout.of(first, positive=POSITIVE)
+        evidence = objective(problem.evidence, layout)
         report = self._reporter(callback, len(y))
         results = [
-            lbfgs(objective, layout.pack(_named(start)), max_iter=self.max_iter, callback=report)
-            for start in starts
+            lbfgs(evidence, layout.pack(start), max_iter=self.max_iter, callback=report) for start in starts
         ]
         best = max(results, key=lambda result: result.value)
         self._keep(best, len(y))
-        kernel, sigma2 = _parameters(layout.unpack(best.x))
-        self._posterior, self._noise = problem.posterior(kernel, sigma2), sigma2
-        self.lengthscales_f_ = kernel.ell * scaling.x_scale
-        self.signal_var_f_ = kernel.s2_k * scaling.y_scale**2
-        self.noise_var_ = sigma2 * scaling.y_scale**2
+        values = layout.unpack(best.x)
+        self._posterior, self._noise = problem.posterior(values), float(values["sigma2"])
+        self.lengthscales_f_ = values["ell"] * scaling.x_scale
+        self.signal_var_f_ = float(values["s2_k"]) * scaling.y_scale**2
+        self.noise_var_ = self._noise * scaling.y_scale**2
 
     def _moments(self, X: Array) -> Prediction:
         return Prediction.gaussian(*self._posterior.moments(X), self._noise)
-
-
-def _starts(first: Guess, restarts: int, random_state: int | None) -> list[Guess]:
-    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-    return [first, *(perturbed(first, rng) for _ in range(restarts))]
-
-
-def _named(start: Guess) -> dict[str, ArrayLike]:
-    return {"s2_k": start.kernel.s2_k, "sigma2": start.noise_var, "ell": start.kernel.ell}
-
-
-def _parameters(values: dict[str, Array]) -> tuple[SEARD, float]:
-    return SEARD(float(values["s2_k"]), values["ell"]), float(values["sigma2"])
-
-
-def _objective(problem: ExactProblem, layout: Layout) -> Objective:
-    """The evidence as a function of the flat vector of logarithms."""
-
-    def objective(flat: Array) -> Evaluation:
-        values = layout.unpack(flat)
-        found = problem.evidence(*_parameters(values))
-        grads = {"s2_k": found.ds2_k, "sigma2": found.dsigma2, "ell": found.dell}
-        return Evaluation(found.value, layout.pack_grad(values, grads), found.jitter)
-
-    return objective

@@ -1,0 +1,33 @@
+"""Where inducing points start: k-means centres, each snapped to its nearest training point."""
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
+
+from hgpbench.models.base import Array
+from hgpbench.models.initial import spread
+
+FEWEST_ROWS = 20_000  # rows that k-means looks at, however many there are ...
+ROWS_PER_POINT = 20  # ... or this many for each point
+
+
+def inducing_points(X: Array, m: int, rng: np.random.Generator) -> Array:
+    """``m`` distinct rows of ``X`` (n, d), spread like the data; all distinct rows where they are fewer.
+
+    Distances are measured in standard deviations. The rows are sorted first, so that the answer depends on
+    the generator and on the set of rows but not on their order.
+    """
+    most = max(FEWEST_ROWS, ROWS_PER_POINT * m)
+    if len(X) > most:
+        X = X[rng.choice(len(X), most, replace=False)]
+    rows, counts = np.unique(X, axis=0, return_counts=True)
+    if len(rows) <= m:
+        return rows
+    scaled = rows / spread(X)
+    means = KMeans(m, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
+    means.fit(scaled, sample_weight=counts)
+    chosen = np.unique(pairwise_distances_argmin(means.cluster_centers_, scaled))
+    # Two centres may share their nearest row: others, drawn at random, take the places left.
+    others = np.setdiff1d(np.arange(len(rows)), chosen)
+    drawn = rng.choice(others, m - len(chosen), replace=False)
+    return rows[np.concatenate([chosen, drawn])]
