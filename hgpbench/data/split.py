@@ -134,6 +134,10 @@ class Standardiser:
         """Standardised target."""
         return _standardise(y, self.y_mean, self.y_scale, self.y_unit)
 
+    def undo_inputs(self, points: Array) -> Array:
+        """Points in standardised coordinates, in the user's units."""
+        return points * self.x_scale + self.x_mean
+
     def undo(self, prediction: P) -> P:
         """A prediction of the standardised target, in the user's units."""
         return prediction.rescale(self.y_mean, self.y_scale)
@@ -165,7 +169,7 @@ def _moments(columns: Array) -> tuple[Array, Array, Array]:
     # 2^(e-1) <= largest < 2^e; the smaller power, as 2^1024 is no double.
     unit = np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
     scaled = columns / unit
-    # Seen from the first row an exactly constant column is exactly zero, and a far-off mean costs no digits.
+    # Seen from the first row an exactly constant column is exactly zero, and a far-off mean costs the spread no digits.
     origin = scaled[0].copy()
     scaled -= origin
     centre = scaled.mean(axis=0)
