@@ -7,7 +7,7 @@ table and score.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
@@ -18,10 +18,12 @@ from scipy import stats
 from hgpbench.bench.record import Record
 from hgpbench.metrics import METRICS
 from hgpbench.report.collect import Experiment
+from hgpbench.report.numbers import plain
 
 COMPARED = ("smse", "msll")
 MIN_SEEDS = 3
 LEVEL = 0.05
+_IN_DETAIL = 3  # models beaten by one, each with its own figures
 
 Sampling = Literal["fresh", "resampled", "fixed"]
 
@@ -105,11 +107,11 @@ def sentences(experiment: Experiment, metric: str) -> list[str]:
     said = _wins(title, [pair for pair in tested if pair.is_different])
     ties = [f"{pair.first} and {pair.second}" for pair in tested if not pair.is_different]
     if ties:
-        said.append(f"{title}: no difference was found between {_listed(ties, ';')}.")
+        said.append(f"{title}: no difference was found between {'; '.join(ties)}.")
     untested = [f"{pair.first} and {pair.second}" for pair in pairs if not pair.is_tested]
     if untested:
         reason = f"fewer than {MIN_SEEDS} shared seeds, or a score that is not finite"
-        said.append(f"{title}: could not be tested ({reason}): {_listed(untested, ';')}.")
+        said.append(f"{title}: could not be tested ({reason}): {'; '.join(untested)}.")
     return said
 
 
@@ -152,21 +154,32 @@ def _adjust(pairs: list[Comparison]) -> list[Comparison]:
 
 
 def _wins(title: str, different: list[Comparison]) -> list[str]:
-    """One sentence per better model: what it beats, by how much, how surely."""
-    beaten: dict[str, list[str]] = {}
+    """One sentence per better model: what it beats, by how much, how surely; the most successful first."""
+    beaten: dict[str, dict[str, Comparison]] = {}
     for pair in different:
         better, worse = (pair.first, pair.second) if pair.difference < 0 else (pair.second, pair.first)
-        detail = f"{worse} (difference {abs(pair.difference):.2g}, {_p_text(pair.p_holm)})"
-        beaten.setdefault(better, []).append(detail)
+        beaten.setdefault(better, {})[worse] = pair
     ordered = sorted(beaten.items(), key=lambda item: -len(item[1]))
-    return [f"{better} has a lower {title} than {_listed(worse, ',')}." for better, worse in ordered]
+    return [f"{better} has a lower {title} than {_losers(worse)}." for better, worse in ordered]
+
+
+def _losers(worse: dict[str, Comparison]) -> str:
+    """Each with its own figures while they are few; the range of the figures otherwise."""
+    sizes = {label: abs(pair.difference) for label, pair in worse.items()}
+    if len(worse) <= _IN_DETAIL:
+        return _listed(
+            f"{label} (difference {plain(sizes[label], 2)}, {_p_text(pair.p_holm)})"
+            for label, pair in worse.items()
+        )
+    span = f"{plain(min(sizes.values()), 2)} to {plain(max(sizes.values()), 2)}"
+    surest = _p_text(max(pair.p_holm for pair in worse.values()))
+    return f"{_listed(worse)} (differences {span}, each {surest.replace('=', '≤')})"
 
 
 def _p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def _listed(parts: list[str], separator: str) -> str:
-    if len(parts) < 3 and separator == ",":
-        return " and ".join(parts)
-    return f"{separator} ".join(parts)
+def _listed(parts: Iterable[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -22,7 +22,7 @@ def page(sections: Sequence[Section], drawn: Mapping[str, Sequence[Picture]], pr
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pictures = {name: [(each.title, _address(each)) for each in shown] for name, shown in drawn.items()}
+    pictures = {name: [(each, _address(each)) for each in shown] for name, shown in drawn.items()}
     template = environment.get_template(TEMPLATE)
     return template.render(sections=sections, pictures=pictures, problems=problems, version=__version__)
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from hgpbench import files
 from hgpbench.report.collect import Experiment
-from hgpbench.report.plots import PLOTS
+from hgpbench.report.plots import PLOTS, Plot
 from hgpbench.report.plots.style import assign, context
 from hgpbench.report.render import Pictures
 
@@ -23,6 +23,7 @@ class Picture:
 
     name: str
     title: str
+    inches: float  # width
     png: bytes
     svg: bytes
 
@@ -40,9 +41,7 @@ def draw(experiments: Sequence[Experiment]) -> Drawn:
             for plot in PLOTS:
                 figure = plot.draw(experiment, styles)
                 if figure is not None:
-                    pictures.append(
-                        Picture(plot.name, plot.title, _bytes(figure, "png"), _bytes(figure, "svg"))
-                    )
+                    pictures.append(_picture(plot, figure))
     return drawn
 
 
@@ -60,6 +59,12 @@ def save(drawn: Drawn, folder: Path) -> tuple[Pictures, list[Path]]:
                 written.append(path)
             shown.setdefault(experiment, []).append((picture.title, f"{FOLDER}/{stem}.png"))
     return shown, written
+
+
+def _picture(plot: Plot, figure: Figure) -> Picture:
+    png = _bytes(figure, "png")
+    figure.set_layout_engine("none")  # laid out once is enough for both
+    return Picture(plot.name, plot.title, figure.get_figwidth(), png, _bytes(figure, "svg"))
 
 
 def _bytes(figure: Figure, kind: str) -> bytes:

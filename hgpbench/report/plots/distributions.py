@@ -31,7 +31,7 @@ def noise(experiment: Experiment, styles: Styles) -> Figure | None:
     if not curves and not lines:
         return None
     grid = np.linspace(*_span(samples), _GRID)
-    drawn = style.figure(4.0)
+    drawn = style.figure(3.6)
     axes = drawn.subplots()
     handles: list[Patch | style.Line2D] = []
     if truth.size:
@@ -60,7 +60,7 @@ def calibration(experiment: Experiment, styles: Styles) -> Figure | None:
     counts = _pit(experiment)
     if not counts:
         return None
-    drawn = style.figure(4.6)
+    drawn = style.figure(4.3)
     plain, excess = drawn.subplots(1, 2)
     plain.plot([0, 100], [0, 100], color=style.GREY, linewidth=1.0)
     style.reference(excess, 0.0)
@@ -96,7 +96,7 @@ def pit_histogram(experiment: Experiment, styles: Styles) -> Figure | None:
     panels = drawn.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, (label, pit) in zip(panels, counts.items(), strict=False):
         _draw_pit(axes, pit, styles[label].colour)
-        axes.set_title(_shortened(label), fontsize=8.5)
+        axes.set_title(style.wrapped(label, 28), fontsize=8.5)
     for axes in panels[len(counts) :]:
         axes.set_visible(False)
     highest = max(float(np.max(_bars(pit))) for pit in counts.values())
@@ -147,7 +147,7 @@ def _span(samples: list[Array]) -> tuple[float, float]:
     """A range that shows the bulk of every sample; a few absurd points must not squeeze it."""
     low = min(float(np.quantile(sample, 0.005)) for sample in samples)
     high = max(float(np.quantile(sample, 0.995)) for sample in samples)
-    margin = 0.08 * (high - low) or 1.0
+    margin = 0.15 * (high - low) or 1.0
     return low - margin, high + margin
 
 
@@ -170,8 +170,5 @@ def _draw_pit(axes: Axes, pit: Array, colour: str) -> None:
     axes.bar(places, _bars(pit), width=1 / _BARS, color=colour, alpha=0.55, edgecolor=colour, linewidth=0.6)
     axes.axhline(1.0, color=style.GREY, linewidth=1.0, linestyle=(0, (2, 2)))
     axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     axes.grid(visible=False, axis="x")
-
-
-def _shortened(label: str, most: int = 30) -> str:
-    return label if len(label) <= most else f"{label[: most // 2]}…{label[-most // 2 + 1 :]}"

@@ -19,6 +19,7 @@ from hgpbench.report.plots.style import Styles
 
 Array = NDArray[Any]
 _COLUMNS = 3
+_LINE_POINTS = 1000
 _VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
 
 
@@ -30,26 +31,25 @@ def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
     columns = min(_COLUMNS, len(found))
     rows = math.ceil(len(found) / columns)
     width = style.WIDTH if columns > 1 else 0.7 * style.WIDTH
-    drawn = style.figure(0.9 + 3.6 * rows, width=width)
+    drawn = style.figure(0.4 + 3.6 * rows, width=width)
     cells = drawn.subfigures(rows, columns, squeeze=False).ravel()
     panels = []
-    for cell, (label, (seed, arrays)) in zip(cells, found.items(), strict=False):
+    for cell, (label, arrays) in zip(cells, found.items(), strict=False):
         upper, lower = cell.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-        upper.set_title(f"{label}, seed {seed}", fontsize=9)
+        upper.set_title(style.wrapped(label, 34), fontsize=9)
         _draw_prediction(upper, arrays, styles[label].colour)
         _draw_noise(lower, arrays, styles[label].colour)
+        lower.set_xlabel("input")
         panels.append((upper, lower))
-    for cell, place in zip(panels, range(len(panels)), strict=True):
-        if place % columns == 0:
-            cell[0].set_ylabel(target_name(experiment))
-            cell[1].set_ylabel("log noise variance")
-        cell[1].set_xlabel("input")
-    _share_limits([arrays for _, arrays in found.values()], panels)
-    style.legend_below(drawn, _entries([arrays for _, arrays in found.values()]))
+    for upper, lower in panels[::columns]:
+        upper.set_ylabel(target_name(experiment))
+        lower.set_ylabel("log noise variance")
+    _share_limits(list(found.values()), panels)
+    style.legend_below(drawn, _entries(list(found.values())))
     return drawn
 
 
-def _first_runs(experiment: Experiment) -> dict[str, tuple[int, Arrays]]:
+def _first_runs(experiment: Experiment) -> dict[str, Arrays]:
     """Arrays of the lowest finished seed of each label, where they have one input to draw against."""
     found = {}
     for label in experiment.labels:
@@ -58,7 +58,7 @@ def _first_runs(experiment: Experiment) -> dict[str, tuple[int, Arrays]]:
             continue
         arrays = record.read_arrays(run.folder)
         if "X_test" in arrays.extras:
-            found[label] = (run.entry.seed, arrays)
+            found[label] = arrays
     return found
 
 
@@ -103,8 +103,10 @@ def _log(values: Array) -> Array:
 
 
 def _sorted_inputs(arrays: Arrays) -> tuple[Array, Array]:
+    """Rows in order of their input, evenly thinned to what a line can show, and those inputs."""
     x = arrays.extras["X_test"][:, 0]
     order = np.argsort(x, kind="stable")
+    order = order[np.unique(np.linspace(0, x.size - 1, min(x.size, _LINE_POINTS)).round().astype(int))]
     return order, x[order]
 
 
@@ -138,7 +140,10 @@ def _entries(shown: list[Arrays]) -> list[Line2D | Patch]:
     ]
     if any_has("truth_mean"):
         entries.append(Line2D([], [], color="black", linestyle=(0, (2, 2)), linewidth=1.0, label="truth"))
-    for name, marker, words in (("inducing_f", "v", "inducing inputs of f"), ("inducing_g", "^", "of g")):
+    for name, marker, words in (
+        ("inducing_f", "v", "inducing inputs of f"),
+        ("inducing_g", "^", "inducing inputs of g"),
+    ):
         if any_has(name):
             entries.append(
                 Line2D(

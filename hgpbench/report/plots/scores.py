@@ -12,6 +12,7 @@ from hgpbench.report.plots import style
 from hgpbench.report.plots.style import Style, Styles
 
 SHOWN = ("smse", "msll")
+_STRIP = 0.4  # height over which the points of a label are spread
 _BOX_SEEDS = 4  # fewer points are their own summary
 
 Points = dict[str, list[tuple[float, float]]]  # label -> (seconds, score) of each run
@@ -23,7 +24,7 @@ def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
     labels = [label for label in experiment.labels if any(found[metric].get(label) for metric in SHOWN)]
     if not labels:
         return None
-    drawn = style.figure(4.2)
+    drawn = style.figure(3.8)
     for axes, metric in zip(drawn.subplots(1, len(SHOWN)), SHOWN, strict=True):
         _draw_timed(axes, found[metric], styles)
         axes.set_ylabel(_axis_label(experiment, metric))
@@ -42,7 +43,7 @@ def boxes(experiment: Experiment, styles: Styles) -> Figure | None:
     labels = [label for label in experiment.labels if experiment.done(label)]
     if not labels:
         return None
-    drawn = style.figure(1.4 + 0.36 * len(labels))
+    drawn = style.figure(0.9 + 0.4 * len(labels))
     for axes, metric in zip(drawn.subplots(1, len(SHOWN), sharey=True), SHOWN, strict=True):
         everything = []
         for place, label in enumerate(labels):
@@ -53,7 +54,8 @@ def boxes(experiment: Experiment, styles: Styles) -> Figure | None:
         style.widen(axes.set_xscale, everything)
         axes.set_xlabel(_axis_label(experiment, metric))
         axes.set_ylim(len(labels) - 0.4, -0.6)  # the first label on top, as in the tables
-        axes.set_yticks(range(len(labels)), labels)
+        axes.set_yticks(range(len(labels)), [style.wrapped(label, 40) for label in labels])
+        axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
         if axes.get_xscale() == "linear":
             axes.xaxis.set_major_locator(MaxNLocator(6))
@@ -100,12 +102,17 @@ def _draw_box(axes: Axes, place: int, scores: list[float], how: Style) -> None:
         for line in [*parts["whiskers"], *parts["caps"], *parts["medians"]]:
             line.set(color=how.colour, linewidth=1.3)
     axes.scatter(
-        scores, [place] * len(scores), s=16, marker=how.marker, color=how.colour, linewidths=0, zorder=3
+        scores, _spread(place, len(scores)), s=16, marker=how.marker, color=how.colour, linewidths=0, zorder=3
     )
 
 
+def _spread(place: float, count: int) -> list[float]:
+    """Places side by side, in order of seed, so that equal scores do not hide each other."""
+    return [place + _STRIP * ((i + 0.5) / count - 0.5) for i in range(count)]
+
+
 def _axis_label(experiment: Experiment, metric: str) -> str:
-    return f"{tables.heading(metric, experiment.has_mixtures)} (lower is better)"
+    return f"{tables.heading(metric, experiment.has_mixtures)}, lower is better"
 
 
 def _trivial_entry() -> Line2D:

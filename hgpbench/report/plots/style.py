@@ -1,6 +1,7 @@
 """The look of every plot: one colour, marker and line per label, told apart in grey as well."""
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
 # Okabe and Ito's palette, safe for the colour-blind; its yellow is left out, being too pale on white paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
 # Six dash patterns and seven colours share no factor, so the pairs repeat only after 42 labels.
 LINES: tuple[LineStyle, ...] = (
     "-",
@@ -32,6 +33,7 @@ GREY = "#6b6b6b"
 
 WIDTH = 9.0  # inches
 _LETTERS_PER_INCH = 13.0  # of legend text at this size
+_LEGEND_ROW = 0.21  # inches
 _WIDE_RATIO = 50.0  # beyond this a linear axis hides the smaller values
 
 
@@ -61,6 +63,7 @@ def context() -> AbstractContextManager[None]:
             "grid.color": "#dddddd",
             "grid.linewidth": 0.6,
             "legend.frameon": False,
+            "legend.handlelength": 3.2,  # long enough to tell the dashes apart
             "svg.hashsalt": "hgpbench",  # the same plot is the same file
         }
     )
@@ -86,7 +89,9 @@ def legend_below(drawn: Figure, handles: Sequence[Artist]) -> None:
         return
     longest = max(len(str(handle.get_label())) for handle in handles)
     inches = drawn.get_size_inches()[0]
-    columns = max(1, min(len(handles), int(inches * _LETTERS_PER_INCH / (longest + 8))))
+    columns = max(1, min(len(handles), int(inches * _LETTERS_PER_INCH / (longest + 10))))
+    # The legend comes on top of the height that was asked for; it must not eat the axes.
+    drawn.set_figheight(drawn.get_figheight() + _LEGEND_ROW * math.ceil(len(handles) / columns))
     drawn.legend(handles=handles, loc="outside lower center", ncols=columns)
 
 
@@ -107,6 +112,11 @@ def legend_marker(label: str, style: Style) -> Line2D:
         markersize=8,
         label=label,
     )
+
+
+def wrapped(label: str, letters: int) -> str:
+    """A long label on several lines; labels of a sweep differ at their ends, so none is cut."""
+    return textwrap.fill(label, letters)
 
 
 def finite(values: Iterable[float]) -> list[float]:

@@ -1,7 +1,5 @@
 """How the bound rose: against seconds and against iterations."""
 
-from collections.abc import Callable
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +11,7 @@ from hgpbench.report.plots.style import Styles
 
 Array = NDArray[np.float64]
 _SETTLED = 0.15  # share of a trace that may fall below the plot: its first steps say little and reach far
+_WIDE_RATIO = 30.0
 
 
 def traces(experiment: Experiment, styles: Styles) -> Figure | None:
@@ -21,13 +20,14 @@ def traces(experiment: Experiment, styles: Styles) -> Figure | None:
     found = {label: curves for label, curves in found.items() if curves}
     if not found:
         return None
-    drawn = style.figure(4.2)
+    drawn = style.figure(3.8)
     panels = drawn.subplots(1, 2, sharey=True)
     for axes, column, words in zip(panels, (1, 0), ("time of fit [s]", "iteration"), strict=True):
         for label, curves in found.items():
             for curve in curves:
                 _draw(axes, curve[:, column], curve[:, 2], styles[label], alone=len(curves) == 1)
-        _scale(axes.set_xscale, [curve[-1, column] for curves in found.values() for curve in curves])
+        if _is_wide([curve[-1, column] for curves in found.values() for curve in curves]):
+            axes.set_xscale("log")
         axes.set_xlabel(words)
     panels[0].set_ylabel("bound on the log evidence (higher is better)")
     panels[0].set_ylim(*_span([curve for curves in found.values() for curve in curves]))
@@ -54,11 +54,10 @@ def _draw(axes: Axes, x: Array, y: Array, how: style.Style, alone: bool) -> None
     axes.plot(x[-1:], y[-1:], color=how.colour, marker=how.marker, markersize=4, linestyle="none")
 
 
-def _scale(set_scale: Callable[..., None], ends: list[float]) -> None:
-    """Logarithmic beyond the shortest trace, where the longest is far longer."""
+def _is_wide(ends: list[float]) -> bool:
+    """Whether the longest trace is so much longer than the shortest that only a logarithm shows both."""
     positive = [end for end in ends if end > 0]
-    if positive and max(positive) > 30 * min(positive):
-        set_scale("symlog", linthresh=min(positive) / 5)
+    return bool(positive) and max(positive) > _WIDE_RATIO * min(positive)
 
 
 def _span(curves: list[Array]) -> tuple[float, float]:
