@@ -169,7 +169,7 @@ def _moments(columns: Array) -> tuple[Array, Array, Array]:
     # 2^(e-1) <= largest < 2^e; the smaller power, as 2^1024 is no double.
     unit = np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
     scaled = columns / unit
-    # Seen from the first row an exactly constant column is exactly zero, and a far-off mean costs the spread no digits.
+    # Seen from its first row a constant column is exactly zero; and a far-off mean costs the spread no digit.
     origin = scaled[0].copy()
     scaled -= origin
     centre = scaled.mean(axis=0)

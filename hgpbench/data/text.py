@@ -4,9 +4,12 @@ Rows are counted from 1 and without the header, blank lines and comments.
 """
 
 import csv
+import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pandas as pd
@@ -17,18 +20,9 @@ from hgpbench.errors import DataError
 
 Array = NDArray[np.float64]
 CHUNK = 250_000  # rows of text held at once
-
-
-def header_of(path: Path, layout: Csv, label: str) -> list[str]:
-    """The column names in the first line that is neither blank nor a comment."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for line in file:
-                if line.strip() and not (layout.comment and line.startswith(layout.comment)):
-                    return [name.strip() for name in next(csv.reader([line], delimiter=layout.delimiter))]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{label}: not a text file in UTF-8 ({error})") from error
-    raise DataError(f"{label}: has no header line")
+_SURPLUS = "\0surplus"  # one column more than there should be: pandas drops surplus cells silently
+# The content hash needs the nearest double. Since pandas 3.1 there is no other way, and the option warns.
+_OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
 
 
 def read(path: Path, recipe: Recipe, layout: Csv, label: str) -> tuple[tuple[str, ...], Array, int]:
@@ -41,34 +35,99 @@ def read(path: Path, recipe: Recipe, layout: Csv, label: str) -> tuple[tuple[str
     plain = [name for name in wanted if name not in recipe.derived]
     cut = {recipe.derived[name].column for name in wanted if name in recipe.derived}
     _check_present([*plain, *cut], names, label)
-    blocks, dropped, row = [], 0, 0
+    text = _Text(path, layout, tuple(names), recipe.missing.values, label)
     types = {**dict.fromkeys(plain, "float64"), **dict.fromkeys(cut, "category")}
+    blocks, dropped = [], 0
     try:
-        for chunk in _chunks(path, recipe, layout, names, types):
-            block = np.empty((len(chunk), len(wanted)))
-            for place, name in enumerate(wanted):
-                piece = recipe.derived.get(name)
-                block[:, place] = (
-                    chunk[name] if piece is None else _cut(chunk[piece.column], piece, row, label)
-                )
+        for row, chunk in text.chunks(types):
+            block = _numbers(chunk, wanted, recipe, row, label)
             missing = np.isnan(block).any(axis=1)
-            if recipe.missing.rule == "error":
-                _refuse(np.isnan(block), block, wanted, row, label)
-            _refuse(np.isinf(block), block, wanted, row, label)
-            row += len(chunk)
             dropped += int(missing.sum())
             blocks.append(block[~missing])
-    except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise DataError(f"{label}: {_diagnose(error, path, recipe, layout, names, plain)}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{label}: not a text file in UTF-8 ({error.reason})") from error
+    except pd.errors.EmptyDataError:
+        blocks = []
+    except pd.errors.ParserError as error:
+        raise DataError(f"{label}: {_explain_surplus(error, text)}") from error
+    except ValueError as error:
+        raise DataError(f"{label}: {_first_bad_cell(text, plain) or error}") from error
     values = np.concatenate(blocks) if blocks else np.empty((0, len(wanted)))
     return wanted, values, dropped
 
 
-def _refuse(bad: NDArray[np.bool_], block: Array, names: tuple[str, ...], row: int, label: str) -> None:
-    if bad.any():
-        at, place = divmod(int(bad.argmax()), bad.shape[1])
-        what = "the value is missing" if np.isnan(block[at, place]) else f"{block[at, place]} is not finite"
-        raise DataError(f"{label}: row {row + at + 1:,}, column {names[place]!r}: {what}")
+def header_of(path: Path, layout: Csv, label: str) -> list[str]:
+    """The column names in the first line that is neither blank nor a comment."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            line = _pass_header(file, layout)
+            names = [name.strip() for name in next(csv.reader([line], delimiter=layout.delimiter), [])]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{label}: not a text file in UTF-8 ({error})") from error
+    if not names:
+        raise DataError(f"{label}: has no header line")
+    return names
+
+
+def _pass_header(file: TextIO, layout: Csv) -> str:
+    """The header line, the file being left right behind it."""
+    while line := file.readline():
+        if line.strip() and not (layout.comment and line.startswith(layout.comment)):
+            return line
+    return ""
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A delimited file whose columns are known."""
+
+    path: Path
+    layout: Csv
+    names: tuple[str, ...]
+    missing: list[str]
+    label: str
+
+    def chunks(self, types: dict[str, str]) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Pieces of the file and the number of rows before each."""
+        row = 0
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
+            if self.layout.header:
+                _pass_header(file, self.layout)
+            reader = self._open(file, types)
+            while (chunk := _next(reader)) is not None:
+                surplus = (chunk[_SURPLUS].notna() & (chunk[_SURPLUS] != "")).to_numpy()
+                if surplus.any():
+                    at = row + int(surplus.argmax()) + 1
+                    raise DataError(
+                        f"{self.label}: row {at:,}: has more cells than the {len(self.names)} columns"
+                    )
+                yield row, chunk
+                row += len(chunk)
+
+    def _open(self, file: TextIO, types: dict[str, str]) -> Iterator[pd.DataFrame]:
+        return pd.read_csv(
+            file,
+            sep=self.layout.delimiter,
+            header=None,
+            names=[*self.names, _SURPLUS],
+            index_col=False,
+            # Unused columns are read too, cheaply: choosing among columns turns off the check of their count.
+            dtype={**dict.fromkeys([*self.names, _SURPLUS], "category"), **types},
+            na_values=self.missing,
+            keep_default_na=False,  # only the card says which cells are missing
+            comment=self.layout.comment,
+            skipinitialspace=True,
+            engine="c",
+            float_precision="round_trip" if _OLD_PANDAS else None,
+            chunksize=CHUNK,
+        )
+
+
+def _next(reader: Iterator[pd.DataFrame]) -> pd.DataFrame | None:
+    with warnings.catch_warnings():
+        # Of surplus cells in the first row pandas only warns; they are refused wherever they are.
+        warnings.simplefilter("ignore", pd.errors.ParserWarning)
+        return next(reader, None)
 
 
 def _column_names(path: Path, recipe: Recipe, layout: Csv, label: str) -> list[str]:
@@ -93,31 +152,23 @@ def _check_present(wanted: list[str], names: list[str], label: str) -> None:
             )
 
 
-def _chunks(
-    path: Path, recipe: Recipe, layout: Csv, names: list[str], types: dict[str, str]
-) -> Iterator[pd.DataFrame]:
-    """The file in pieces. Only the card says what counts as missing; a ragged line is an error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        reader = pd.read_csv(
-            path,
-            sep=layout.delimiter,
-            header=0 if layout.header else None,
-            names=names,
-            index_col=False,
-            usecols=list(types),
-            dtype=types,
-            na_values=recipe.missing.values,
-            keep_default_na=False,
-            comment=layout.comment,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-            engine="c",
-            float_precision="round_trip",  # the nearest double: the content hash depends on the last bit
-            chunksize=CHUNK,
-        )
-        with reader:
-            yield from reader
+def _numbers(chunk: pd.DataFrame, wanted: tuple[str, ...], recipe: Recipe, row: int, label: str) -> Array:
+    """The wanted columns as one block; NaN stands for missing and for nothing else."""
+    block = np.empty((len(chunk), len(wanted)))
+    for place, name in enumerate(wanted):
+        piece = recipe.derived.get(name)
+        block[:, place] = chunk[name] if piece is None else _cut(chunk[piece.column], piece, row, label)
+    if recipe.missing.rule == "error":
+        _refuse(np.isnan(block), block, wanted, row, label)
+    _refuse(np.isinf(block), block, wanted, row, label)
+    return block
+
+
+def _refuse(bad: NDArray[np.bool_], block: Array, names: tuple[str, ...], row: int, label: str) -> None:
+    if bad.any():
+        at, place = divmod(int(bad.argmax()), bad.shape[1])
+        what = "the value is missing" if np.isnan(block[at, place]) else f"{block[at, place]} is not finite"
+        raise DataError(f"{label}: row {row + at + 1:,}, column {names[place]!r}: {what}")
 
 
 def _cut(column: pd.Series, piece: Cut, row: int, label: str) -> Array:
@@ -138,27 +189,27 @@ def _cut(column: pd.Series, piece: Cut, row: int, label: str) -> Array:
     return numbers[codes]
 
 
-def _diagnose(
-    error: Exception, path: Path, recipe: Recipe, layout: Csv, names: list[str], plain: list[str]
-) -> str:
-    """Read again as text to name the first cell that is no number; pandas does not say."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"not a text file in UTF-8 ({error.reason} at byte {error.start:,})"
-    row = 0
-    try:
-        for chunk in _chunks(path, recipe, layout, names, dict.fromkeys(plain, "str")):
-            found = [_first_text(chunk[name], name) for name in plain]
-            worst = min((cell for cell in found if cell is not None), default=None)
-            if worst is not None:
-                at, name, text = worst
-                return f"row {row + at + 1:,}, column {name!r}: {text!r} is not a number"
-            row += len(chunk)
-    except (ValueError, pd.errors.ParserError, pd.errors.ParserWarning) as ragged:
-        error = ragged
-    return f"the lines do not fit the columns {', '.join(names)} ({' '.join(str(error).split())})"
+def _first_bad_cell(text: _Text, columns: list[str]) -> str | None:
+    """Read again, as words, for the first cell that is no number: pandas does not say where it was."""
+    for row, chunk in text.chunks(dict.fromkeys(columns, "str")):
+        found = [_first_word(chunk[name], name) for name in columns]
+        first = min((cell for cell in found if cell is not None), default=None)
+        if first is not None:
+            at, name, word = first
+            return f"row {row + at + 1:,}, column {name!r}: {word!r} is not a number"
+    return None
 
 
-def _first_text(column: pd.Series, name: str) -> tuple[int, str, str] | None:
+def _first_word(column: pd.Series, name: str) -> tuple[int, str, str] | None:
     bad = (pd.to_numeric(column, errors="coerce").isna() & column.notna()).to_numpy()
     at = int(bad.argmax())
     return (at, name, str(column.iloc[at])) if bad.any() else None
+
+
+def _explain_surplus(error: Exception, text: _Text) -> str:
+    """Of a line with two or more surplus cells pandas gives the number."""
+    place = re.search(r"line (\d+), saw (\d+)", str(error))
+    if place is None:
+        return " ".join(str(error).split())
+    where = "line {} after the header" if text.layout.header else "line {}"
+    return f"{where.format(place[1])}: has {place[2]} cells for {len(text.names)} columns"
