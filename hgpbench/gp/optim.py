@@ -133,6 +133,7 @@ class _Minimand:
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         if np.array_equal(x, self.x):
+            self._trial = (self.x, self.evaluation)
             return -self.evaluation.value, -self.evaluation.grad
         evaluation = self._recorder.evaluate(x)
         if not evaluation.usable:
@@ -142,7 +143,12 @@ class _Minimand:
         return -evaluation.value, -evaluation.grad
 
     def accept(self, intermediate_result: OptimizeResult) -> None:
-        """scipy's callback, once an iteration: its last trial is the new iterate."""
+        """scipy's callback, once an iteration: its last trial is the new iterate.
+
+        A line search may shrink its step to nothing; scipy would call that convergence, we a breakdown.
+        """
+        if self._trial[0] is self.x:
+            raise StopIteration
         self.x, self.evaluation = self._trial
         self._recorder.step(self.evaluation.value)
 
@@ -181,7 +187,7 @@ def lbfgs(
                 "gtol": gradient_tolerance,
             },
         )
-        if solution.status != 2:
+        if solution.status in (0, 1):
             outcome: Outcome = "converged" if solution.status == 0 else "limit reached"
             break
         # The line search broke down: forget the curvature and try once more from the last iterate.
