@@ -38,16 +38,16 @@ class Collapsed:
 
 def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
     """Value and derivatives for a projected ``f``, noise ``r`` (n,) and targets ``y`` (n,): 4 n m^2."""
-    slack = f.kd - rowdots(f.V, f.V)  # knn - qnn
-    rho = 1.0 / (r if kind == "vfe" else r + slack)
+    slack = f.kd - rowdots(f.V, f.V) if kind == "fitc" else np.empty(0)  # knn - qnn
+    rho = 1.0 / (r + slack if kind == "fitc" else r)
     logdet_B = f.condition(rho)
-    alpha = f.Bi @ ((rho * y) @ f.V)
+    alpha = f.solve((rho * y) @ f.V)
     e = y - f.V @ alpha
     beta = rho * e  # Sigma_y^-1 y
     value = -0.5 * (f.n * LOG_2PI + logdet_B - float(np.log(rho).sum()) + float(y @ beta))
     f.low[...] = f.B
     if kind == "vfe":
-        value -= 0.5 * float(rho @ slack)
+        value -= 0.5 * (f.kd * float(rho.sum()) - (float(np.trace(f.B)) - f.m))
         dr, grad = _vfe_back(f, rho, y, e, alpha)
     else:
         dr, grad = _fitc_back(f, rho, slack, beta, alpha)
@@ -57,7 +57,7 @@ def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
 def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
     """dV = diag(rho) V (I - B^-1) + beta alpha^T and dV^T V = B - 2 I + B^-1 + alpha alpha^T."""
     beta = rho * e
-    row_sums, grad = f.pull(rho, f.M, [(beta, f.Linv.T @ alpha)])
+    row_sums, grad = f.pull(rho, f.M, [(beta, alpha @ f.Linv)])
     # The row sums of dKnm * Knm are those of dV * V: they give diag(V (I - B^-1) V^T) without another pass.
     explained = (row_sums - beta * (y - e)) / rho
     dr = 0.5 * rho * (rho * (e * e + f.kd - explained) - 1.0)
@@ -69,8 +69,8 @@ def _fitc_back(f: Latent, rho: Array, slack: Array, beta: Array, alpha: Array) -
     posterior = np.maximum(f.kd - slack - f.apply(f.M), 0.0)  # diag(V B^-1 V^T)
     c = beta * beta + rho * rho * posterior
     dr = 0.5 * (c - rho)
-    _, grad = f.pull(-c, f.Linv, [(beta, f.Linv.T @ alpha)], applied=rho)
-    f.low -= f.gram(c, out=f.LB)  # the factor of B has served; its upper triangle is zero
+    _, grad = f.pull(-c, f.Linv, [(beta, alpha @ f.Linv)], applied=rho)
+    f.low -= f.gram(c, out=f.B)  # B has served
     return dr, grad + _inducing(f, alpha, float(dr.sum()))
 
 

@@ -34,7 +34,7 @@ class SEARD:
     def cross(self, X: Array, Z: Array, out: Array | None = None) -> Array:
         """Covariances K (n, m) of the rows of ``X`` (n, d) and ``Z`` (m, d), C-ordered."""
         shift = Z.mean(axis=0)
-        K = np.matmul(self.augment(X, shift), self.augment_right(Z, shift).T, out=out)
+        K = np.matmul(self.augment(X, shift), self.dual(self.augment(Z, shift)).T, out=out)
         return np.exp(K, out=K)
 
     def gram(self, Z: Array, out: Array | None = None) -> Array:
@@ -55,41 +55,46 @@ class SEARD:
         shift = Z.mean(axis=0)
         X_aug = self.augment(X, shift)
         W = np.multiply(dK, K, out=out)
-        return self.gather(X_aug, Z, shift, W.sum(axis=1), W.T @ X_aug)
+        return self.gather(X_aug, self.augment(Z, shift), W.sum(axis=1), W.T @ X_aug)
 
     def pullback_sym(self, Z: Array, Kzz: Array, dKzz: Array, out: Array | None = None) -> KernelGrad:
         """Map a symmetric ``dKzz`` (m, m) at Kzz = gram(Z), where ``Z`` enters twice, to (s2_k, ell, Z)."""
-        grad = self.pullback(Z, Z, Kzz, dKzz, out=out)
-        return KernelGrad(grad.ds2_k, grad.dell, 2.0 * grad.dZ)
+        return self.gather_sym(self.augment(Z, Z.mean(axis=0)), np.multiply(dKzz, Kzz, out=out))
 
-    def gather(self, X_aug: Array, Z: Array, shift: Array, row_sums: Array, sums: Array) -> KernelGrad:
-        """The pullback from its sums alone: W 1 (n,) and W^T X_aug (m, d + 2), where W = dK * K."""
-        d = len(self.ell)
-        Xs, Zs = X_aug[:, :d], (Z - shift) / self.ell
-        WX, cols = sums[:, :d], sums[:, d]
-        dlog_ell = row_sums @ Xs**2 + cols @ Zs**2 - 2.0 * np.einsum("md,md->d", Zs, WX)
-        dZ = (WX - cols[:, None] * Zs) / self.ell
-        return KernelGrad(float(cols.sum()) / self.s2_k, dlog_ell / self.ell, dZ)
+    # The same in pieces, for callers that keep the augmented inputs and sum over W = dK * K themselves.
 
     def augment(self, X: Array, shift: Array) -> Array:
-        """Rows [x, 1, -|x|^2/2] (n, d + 2), x = (X - shift) / ell; times those of ``augment_right``: log k.
+        """Rows [x, 1, -|x|^2/2] (n, d + 2), with x = (X - shift) / ell; ``dual`` has the other side.
 
-        Both sides are shifted to the middle of ``Z``, because the squares cancel badly far from the origin.
+        The shift, to the middle of ``Z``, keeps the squares from cancelling badly far from the origin.
         """
-        return self._augment(X, shift, one=len(self.ell), square=len(self.ell) + 1)
-
-    def augment_right(self, Z: Array, shift: Array) -> Array:
-        """Rows [z, -|z|^2/2 + log s2_k, 1] (m, d + 2)."""
         d = len(self.ell)
-        aug = self._augment(Z, shift, one=d + 1, square=d)
-        aug[:, d] += np.log(self.s2_k)
-        return aug
-
-    def _augment(self, A: Array, shift: Array, one: int, square: int) -> Array:
-        d = len(self.ell)
-        aug = np.empty((len(A), d + 2))
-        scaled = np.subtract(A, shift, out=aug[:, :d])
+        aug = np.empty((len(X), d + 2))
+        scaled = np.subtract(X, shift, out=aug[:, :d])
         scaled /= self.ell
-        aug[:, square] = -0.5 * rowdots(scaled, scaled)
-        aug[:, one] = 1.0
+        aug[:, d] = 1.0
+        np.multiply(rowdots(scaled, scaled), -0.5, out=aug[:, d + 1])
         return aug
+
+    def dual(self, Z_aug: Array) -> Array:
+        """Rows [z, -|z|^2/2 + log s2_k, 1]: their products with augmented rows are log k(x, z)."""
+        d = len(self.ell)
+        dual = Z_aug.copy()
+        np.add(Z_aug[:, d + 1], np.log(self.s2_k), out=dual[:, d])
+        dual[:, d + 1] = 1.0
+        return dual
+
+    def gather(self, X_aug: Array, Z_aug: Array, row_sums: Array, sums: Array) -> KernelGrad:
+        """The pullback from W 1 (n,) and W^T X_aug (m, d + 2)."""
+        d = len(self.ell)
+        Zs, WX, cols = Z_aug[:, :d], sums[:, :d], sums[:, d]
+        pulled = WX - cols[:, None] * Zs
+        # sum W (x - z)^2 = sum W x^2 - sum (W^T x) z - sum z (W^T x - W^T 1 z)
+        dlog_ell = (row_sums @ (X_aug * X_aug))[:d] - ((WX + pulled) * Zs).sum(axis=0)
+        return KernelGrad(float(cols.sum()) / self.s2_k, dlog_ell / self.ell, pulled / self.ell)
+
+    def gather_sym(self, Z_aug: Array, W: Array) -> KernelGrad:
+        """The pullback from a symmetric W (m, m), where ``Z`` enters on both sides."""
+        sums = W @ Z_aug
+        grad = self.gather(Z_aug, Z_aug, sums[:, len(self.ell)], sums)
+        return KernelGrad(grad.ds2_k, grad.dell, 2.0 * grad.dZ)

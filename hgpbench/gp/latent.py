@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, cholesky, logdet, mirror, rowdots, spd_inverse, tri_inverse
+from hgpbench.gp.linalg import JITTER, Array, inverse_factor, logdet, rowdots
 from hgpbench.gp.posterior import Posterior
 
 PANEL_BYTES = 400_000
@@ -33,51 +33,55 @@ class Latent:
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
         self.Knm, self.V, self.P = (np.empty((n, m)) for _ in range(3))
-        self.Kmm, self.L, self.Linv = (np.zeros((m, m), order="F") for _ in range(3))
-        self.B, self.LB, self.LBinv, self.Bi = (np.zeros((m, m), order="F") for _ in range(4))
-        self.N, self.M, self.low, self.H = (np.zeros((m, m), order="F") for _ in range(4))
+        self.Kmm, self.Linv, self.B, self.LBinv = (np.zeros((m, m), order="F") for _ in range(4))
+        self.root, self.N, self.M, self.low = (np.zeros((m, m), order="F") for _ in range(4))
         self.kd = self.jitter = np.nan
-        self._panel = min(n, max(32, PANEL_BYTES // (8 * m)))
+        n_panels = -(-n // max(32, PANEL_BYTES // (8 * m)))
+        self._panel = -(-n // n_panels)
         self._scaled = np.empty((self._panel, m))
         self._stacked = np.zeros((self._panel, m + RANK))
+        self._stack = np.zeros((m + RANK, m), order="F")
 
     def project(self, kernel: SEARD, X: Array, Z: Array, jitter: float = JITTER) -> None:
-        """Kmm, its factor, Knm and V = Knm L^-T: n m^2 flops."""
-        self.kernel, self.Z, self.shift = kernel, Z, Z.mean(axis=0)
-        kernel.gram(Z, out=self.Kmm)
-        self.jitter = cholesky(self.Kmm, kernel.s2_k, jitter, out=self.L).jitter
+        """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops."""
+        self.kernel, self.Z, shift = kernel, Z, Z.mean(axis=0)
+        self.X_aug, self.Z_aug = kernel.augment(X, shift), kernel.augment(Z, shift)
+        dual = kernel.dual(self.Z_aug)
+        np.exp(np.matmul(self.Z_aug, dual.T, out=self.Kmm.T), out=self.Kmm)
+        self.jitter = inverse_factor(self.Kmm, kernel.s2_k, jitter, out=self.Linv).jitter
         # The jitter belongs to the prior: Kmm and the prior variances carry the same nugget.
         self.kd = kernel.s2_k * (1.0 + self.jitter)
         np.einsum("ii->i", self.Kmm)[...] = self.kd
-        tri_inverse(self.L, out=self.Linv)
-        self.X_aug = kernel.augment(X, self.shift)
-        Z_aug = kernel.augment_right(Z, self.shift)
         for rows in self._panels():
             K, V = self.Knm[rows], self.V[rows]
-            np.exp(np.matmul(self.X_aug[rows], Z_aug.T, out=K), out=K)
+            np.exp(np.matmul(self.X_aug[rows], dual.T, out=K), out=K)
             V[...] = K
             blas.dtrmm(1.0, self.Linv, V.T, lower=True, overwrite_b=True)
 
     def gram(self, weights: Array, out: Array) -> Array:
-        """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran-ordered ``out``: n m^2 flops."""
+        """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran ``out`` (m, m): n m^2 flops."""
         roots = np.sqrt(weights)
         for rows in self._panels():
             S = self._scaled[: rows.stop - rows.start]
-            np.multiply(self.V[rows], roots[rows, None], out=S)
+            np.einsum("nm,n->nm", self.V[rows], roots[rows], out=S)  # quicker than broadcasting
             blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=out, lower=True, overwrite_c=True)
         return out
 
     def condition(self, weights: Array) -> float:
-        """B = I + V^T diag(weights) V, its factor and inverse, N = B^-1 L^-1; returns log |B|."""
+        """B = I + V^T diag(weights) V, its inverse factor, N = B^-1 L^-1, M = L^-1 - N; returns log |B|."""
         self.gram(weights, out=self.B)
         np.einsum("ii->i", self.B)[...] += 1.0
-        cholesky(self.B, max_jitter=0.0, out=self.LB)
-        tri_inverse(self.LB, out=self.LBinv)
-        spd_inverse(self.LBinv, out=self.Bi)
-        self.N[...] = self.Bi
-        blas.dtrmm(1.0, self.Linv, self.N, side=True, lower=True, overwrite_b=True)  # (m, m), m^3
-        np.subtract(self.Linv, self.N, out=self.M)  # (I - B^-1) L^-1
-        return logdet(self.LB)
+        inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
+        self.root[...] = self.Linv
+        blas.dtrmm(1.0, self.LBinv, self.root, lower=True, overwrite_b=True)  # LB^-1 L^-1, m^3
+        self.N[...] = self.root
+        blas.dtrmm(1.0, self.LBinv, self.N, lower=True, trans_a=True, overwrite_b=True)  # m^3
+        np.subtract(self.Linv, self.N, out=self.M)
+        return -logdet(self.LBinv)
+
+    def solve(self, b: Array) -> Array:
+        """B^-1 b for a vector (m,)."""
+        return (self.LBinv @ b) @ self.LBinv
 
     def apply(self, M: Array) -> Array:
         """P = V M, kept for ``pull``; returns diag(P Kmn): 2 n m^2 flops."""
@@ -100,50 +104,44 @@ class Latent:
         The outer products are pairs (n,), (m,), at most ``RANK``. Returns the row sums of dKnm * Knm as
         well, and destroys P: 2 n m^2 flops.
         """
-        m = self.m
-        stack = np.zeros((m, m + RANK), order="F")
-        stack[:, :m] = M.T
+        m, stack = self.m, self._stack
+        stack[:m] = M
         for k, (_, right) in enumerate(outer):
-            stack[:, m + k] = right
-        sums, row_sums, ones = np.zeros((m, self.X_aug.shape[1])), np.empty(self.n), np.ones(m)
+            stack[m + k] = right
+        sums, row_sums, ones = np.zeros((m, self.X_aug.shape[1]), order="F"), np.empty(self.n), np.ones(m)
         for rows in self._panels():
             S, W = self._stacked[: rows.stop - rows.start], self.P[rows]
-            np.multiply(self.V[rows], weights[rows, None], out=S[:, :m])
+            np.einsum("nm,n->nm", self.V[rows], weights[rows], out=S[:, :m])
             for k, (left, _) in enumerate(outer):
                 S[:, m + k] = left[rows]
             if applied is not None:
-                W *= applied[rows, None]
-            blas.dgemm(1.0, stack, S.T, beta=float(applied is not None), c=W.T, overwrite_c=True)
+                np.einsum("nm,n->nm", W, applied[rows], out=W)
+            blas.dgemm(
+                1.0, stack, S.T, beta=float(applied is not None), c=W.T, trans_a=True, overwrite_c=True
+            )
             W *= self.Knm[rows]
             np.matmul(W, ones, out=row_sums[rows])
-            sums += W.T @ self.X_aug[rows]
-        return row_sums, self.kernel.gather(self.X_aug, self.Z, self.shift, row_sums, sums)
+            blas.dgemm(1.0, W.T, self.X_aug[rows].T, beta=1.0, c=sums, trans_b=True, overwrite_c=True)
+        stack[m:] = 0.0
+        return row_sums, self.kernel.gather(self.X_aug, self.Z_aug, row_sums, sums)
 
     def pull_inducing(self, low: Array, product: Array, dkd: float) -> KernelGrad:
-        """Pull dKmm = -1/2 L^-T H L^-1, with H L^-1 = mirror(low) L^-1 + product, and dkd to the kernel.
+        """Pull dKmm = -1/2 L^-T H L^-1, with H L^-1 = symmetric(low) L^-1 + product, and dkd to the kernel.
 
         H is dV^T V; where it is not symmetric (a mean free in the whitened coordinates), the derivative of
-        the Cholesky factor needs its lower triangle mirrored, which ``low`` holds.
+        the Cholesky factor needs its lower triangle mirrored: ``low``, of which the upper part is not read.
+        Destroys ``product``.
         """
-        H = mirror(low, out=self.H)
-        blas.dtrmm(-0.5, self.Linv, H, side=True, lower=True, overwrite_b=True)
-        H -= 0.5 * product
-        blas.dtrmm(1.0, self.Linv, H, trans_a=True, lower=True, overwrite_b=True)
-        grad = self.kernel.pullback_sym(self.Z, self.Kmm, H, out=H)
+        blas.dsymm(-0.5, low, self.Linv, beta=-0.5, c=product, lower=True, overwrite_c=True)  # 2 m^3
+        blas.dtrmm(1.0, self.Linv, product, trans_a=True, lower=True, overwrite_b=True)  # m^3
+        product *= self.Kmm
+        grad = self.kernel.gather_sym(self.Z_aug, product)
         return replace(grad, ds2_k=grad.ds2_k + dkd * self.kd / self.kernel.s2_k)
 
     def posterior(self, mean: Array, prior_mean: float = 0.0) -> Posterior:
         """The process at new inputs, given the whitened mean (m,) and the covariance B^-1."""
-        root = blas.dtrmm(1.0, self.Linv, self.LBinv, side=True, lower=True)
-        return Posterior(
-            self.kernel,
-            self.Z.copy(),
-            prior_mean,
-            self.kd,
-            self.Linv.T @ mean,
-            self.Linv.copy(order="F"),
-            root,
-        )
+        a, Linv, root = mean @ self.Linv, self.Linv.copy(order="F"), self.root.copy(order="F")
+        return Posterior(self.kernel, self.Z.copy(), prior_mean, self.kd, a, Linv, root)
 
     def _panels(self) -> Iterator[slice]:
         for start in range(0, self.n, self._panel):

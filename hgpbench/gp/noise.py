@@ -45,7 +45,8 @@ def moments(g: Latent, lam: Array, mu0: float, w: Array | None = None) -> NoiseM
         w = (lam - 0.5) @ g.V
     mu_g = mu0 + g.V @ w
     s2_g = g.kd - g.apply(g.M)
-    kl = 0.5 * (float(np.trace(g.Bi)) + float(w @ w) - g.m + logdet_B)
+    trace_Bi = float(np.vdot(g.LBinv, g.LBinv))
+    kl = 0.5 * (trace_Bi + float(w @ w) - g.m + logdet_B)
     return NoiseMoments(mu_g, s2_g, kl, w)
 
 
@@ -57,11 +58,10 @@ def pullback(
     Call it after ``moments`` with the same ``g``, whose product P it uses up; ``t`` must not be negative.
     """
     T = g.gram(t, out=g.low)
-    D = np.subtract(T, g.B, out=g.H)
-    np.einsum("ii->i", D)[...] += 1.0
-    # E = B^-1 D B^-1 with D = T - B + I; only E L^-1 is needed, and B^-1 L^-1 is at hand.
-    DN = blas.dsymm(1.0, D, g.N, lower=True)  # 2 u^3
-    EL = blas.dsymm(1.0, g.Bi, DN, c=g.M, overwrite_c=True)  # 2 u^3
+    # E = B^-1 (T - B + I) B^-1; only E L^-1 = B^-1 (T N - M) is needed.
+    EL = blas.dsymm(1.0, T, g.N, beta=-1.0, c=g.M, lower=True, overwrite_c=True)  # 2 u^3
+    blas.dtrmm(1.0, g.LBinv, EL, lower=True, overwrite_b=True)  # u^3
+    blas.dtrmm(1.0, g.LBinv, EL, lower=True, trans_a=True, overwrite_b=True)  # u^3
     Vh = h @ g.V
     dw = Vh - q.w
     Vdw = g.V @ dw if tied else np.zeros_like(lam)
@@ -74,7 +74,9 @@ def pullback(
     dlam = 0.5 * (row_sums - rest) / lam + Vdw
     # dV^T V = T - I + B^-1 - E + w (V^T h)^T [+ dw w^T]
     np.einsum("ii->i", T)[...] -= 1.0
-    T += np.tril(np.outer(q.w, Vh) + np.outer(dw, q.w) if tied else np.outer(q.w, Vh))
+    blas.dger(1.0, q.w, Vh, a=T, overwrite_a=True)
+    if tied:
+        blas.dger(1.0, dw, q.w, a=T, overwrite_a=True)
     g.N -= EL
     grad += g.pull_inducing(T, g.N, -0.5 * float(t.sum()))
     return NoiseGrad(dlam, float(h.sum()), dw, grad)

@@ -62,7 +62,7 @@ def evaluate(
     h = r * front.dr  # dF_V / d log r = Lambda_ab / 2
     t = np.maximum(h + 0.5, 0.0)  # -2 dF_V / ds2_g; not negative but for round-off (paper, Appendix A)
     back = noise.pullback(g, lam, mu0, q, h, t, tied=free is None)
-    newton = g.Bi @ back.dw
+    newton = g.solve(back.dw)
     grads = {
         "s2_kf": np.asarray(front.grad.ds2_k),
         "ell_f": front.grad.dell,
