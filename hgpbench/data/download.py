@@ -85,7 +85,8 @@ class _Bar:
 
     @total.setter
     def total(self, value: int) -> None:
-        self._progress.update(self._task, total=value or None)
+        if value:
+            self._progress.update(self._task, total=value)
 
     def update(self, count: int) -> None:
         """So many more bytes have come."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -94,13 +95,18 @@ def write(path: Path, table: Table, about: About) -> Description:
         date=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     chunk = max(1, min(rows, _CHUNK_BYTES // (8 * n_inputs)))
-    # "latest" lifts the 64 kB limit on an attribute: thousands of column names need more.
-    with files.replacing(path) as part, h5py.File(part, "w", libver="latest") as file:
-        file.create_dataset("X", data=table.X, dtype="<f8", chunks=(chunk, n_inputs))
-        file.create_dataset("y", data=table.y, dtype="<f8", chunks=(chunk,))
-        if table.published_test is not None:
-            file.create_dataset("published_test", data=table.published_test, dtype="<i8")
-        file.attrs.update(_to_attributes(described))
+    with files.replacing(path) as part:
+        _check_space(part, table.X.nbytes + table.y.nbytes)
+        try:
+            # "latest" lifts the 64 kB limit on an attribute: thousands of column names need more.
+            with h5py.File(part, "w", libver="latest") as file:
+                file.create_dataset("X", data=table.X, dtype="<f8", chunks=(chunk, n_inputs))
+                file.create_dataset("y", data=table.y, dtype="<f8", chunks=(chunk,))
+                if table.published_test is not None:
+                    file.create_dataset("published_test", data=table.published_test, dtype="<i8")
+                file.attrs.update(_to_attributes(described))
+        except RuntimeError as error:  # what HDF5 makes of a failed write
+            raise OSError(str(error)) from error
     return described
 
 
@@ -134,6 +140,13 @@ def verify(path: Path) -> Description:
             f"it was damaged or edited: fetch it again with --force"
         )
     return described
+
+
+def _check_space(part: Path, size: int) -> None:
+    """Ask the system for the space beforehand: HDF5 does not recover from a disk that fills up."""
+    if hasattr(os, "posix_fallocate"):
+        with part.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
 
 
 @contextmanager

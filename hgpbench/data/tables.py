@@ -1,5 +1,6 @@
 """Raw files to numbers: delimited text, MATLAB, HDF5."""
 
+import io
 import struct
 import zlib
 from dataclasses import dataclass
@@ -9,12 +10,17 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
 
 from hgpbench.data import text
 from hgpbench.data.cards import Recipe
 from hgpbench.errors import DataError
 
 Array = NDArray[np.float64]
+_BROKEN_MATLAB = (
+    ValueError, TypeError, NotImplementedError, LookupError, OSError, MatReadError, zlib.error, struct.error
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +47,10 @@ def read(path: Path, recipe: Recipe, label: str) -> Columns:
 
 
 def _read_matlab(path: Path, recipe: Recipe, label: str) -> Columns:
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
+    body = io.BytesIO(path.read_bytes())  # in memory, so that an OSError of the parser means a broken file
     try:
-        content = loadmat(path)
-    except (
-        ValueError,
-        TypeError,
-        NotImplementedError,
-        LookupError,
-        MatReadError,
-        zlib.error,
-        struct.error,
-    ) as error:
+        content = loadmat(body)
+    except _BROKEN_MATLAB as error:
         raise DataError(f"{label}: not a MATLAB file that can be read ({error})") from error
     matrices = {name: value for name, value in content.items() if not name.startswith("__")}
     columns = list(recipe.columns or [])
