@@ -104,8 +104,12 @@ def fetch(
     with _one_line_errors():
         from hgpbench import fetching
 
-        for line in fetching.run(names or [], source, csv, target, name, check, force):
-            typer.echo(line)
+        if csv is not None:
+            fetching.check_own(names, source)
+            typer.echo(fetching.own(csv, name or csv.stem, target, force))
+            return
+        for each in fetching.named(names, target, name):
+            typer.echo(fetching.verify(each) if check else fetching.fetch(each, source, force))
 
 
 @app.command()
@@ -174,13 +178,18 @@ def run(
     """
     with _one_line_errors():
         from hgpbench import config
-        from hgpbench.bench import campaign
-        from hgpbench.bench.supervise import Interrupted
-        from hgpbench.display import RunDisplay
+        from hgpbench.bench import forks
         from hgpbench.errors import ConfigError
 
         if repeats is not None and seeds is not None:
             raise ConfigError("--repeats and --seeds both choose the seeds; give one of them")
+        experiments = [config.load(name) for name in configs]
+        if not dry_run:
+            forks.warm()  # loads the heavy libraries beside us
+        from hgpbench.bench import campaign
+        from hgpbench.bench.supervise import Interrupted
+        from hgpbench.display import RunDisplay
+
         chosen = (
             campaign.parse_seeds(seeds) if seeds is not None else tuple(range(repeats)) if repeats else None
         )
@@ -195,7 +204,7 @@ def run(
             fail_fast=fail_fast,
             command=shlex.join(["hgpbench", *sys.argv[1:]]),
         )
-        campaigns = [campaign.prepare(config.load(name), options) for name in configs]
+        campaigns = [campaign.prepare(experiment, options) for experiment in experiments]
         if dry_run:
             from hgpbench import listings
 

@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -24,8 +25,9 @@ MAX_RUNS = 100_000
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
 _RESERVED = {"runs", "report"}  # folders of their own beside the experiments
 
-Seconds = Annotated[float, BeforeValidator(units.seconds)]
-Bytes = Annotated[int, BeforeValidator(units.byte_count)]
+_NUMBER_OR_TEXT = WithJsonSchema({"type": ["number", "string"]})
+Seconds = Annotated[float, BeforeValidator(units.seconds), _NUMBER_OR_TEXT]
+Bytes = Annotated[int, BeforeValidator(units.byte_count), _NUMBER_OR_TEXT]
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar]
 Name = Annotated[str, Field(pattern=_NAME, max_length=80)]

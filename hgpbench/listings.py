@@ -7,7 +7,7 @@ from hgpbench import units
 from hgpbench.bench import campaign as campaigns
 from hgpbench.bench import provenance
 from hgpbench.bench.campaign import Campaign
-from hgpbench.data.fetch import list_datasets
+from hgpbench.data.catalogue import list_datasets
 from hgpbench.errors import ConfigError
 from hgpbench.models import MODELS
 from hgpbench.words import nearest
@@ -23,7 +23,7 @@ def datasets() -> str:
                 f"{item.rows:,}" if item.rows else "?",
                 str(item.inputs or "?"),
                 item.target,
-                item.state,
+                "fetched" if item.fetched else "-" if not item.problem else "unusable",
                 item.licence,
                 item.title,
             )

@@ -1,8 +1,8 @@
-"""The process of one run: ``python -m hgpbench.bench.child FOLDER PIPE``, started by the supervisor only.
+"""The process of one run, forked by the supervisor from a server that has loaded the heavy libraries already.
 
-The job arrives as the first line of standard input; the supervisor then holds that pipe open for as long as
-it lives, so its end means that nobody is watching any more, and the run ends too. The record is written here,
-by the process that has the numbers: a supervisor killed a moment later loses nothing.
+The supervisor holds the other end of the channel for as long as it lives, so the channel's end means that
+nobody is watching any more, and the run ends too. The record is written here, by the process that has the
+numbers: a supervisor killed a moment later loses nothing.
 """
 
 import json
@@ -12,10 +12,14 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from hgpbench.bench import record as records
+from hgpbench.bench.execute import execute, peak_memory
+from hgpbench.bench.forks import thread_variables
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record, Status
 from hgpbench.errors import HgpbenchError, Refusal
@@ -25,11 +29,11 @@ _log = logging.getLogger(__name__)
 REPORT_EVERY = 0.2  # seconds between progress lines
 
 
-class Pipe:
-    """Progress towards the supervisor, one JSON line at a time, not more often than a reader can use."""
+class Reporter:
+    """Progress towards the supervisor, not more often than a reader can use."""
 
-    def __init__(self, handle: int) -> None:
-        self._file: IO[str] = os.fdopen(handle, "w", buffering=1, encoding="utf-8")
+    def __init__(self, channel: Connection) -> None:
+        self._channel = channel
         self._last = ("", 0.0)
 
     def __call__(self, phase: str, step: int, total: int | None, bound: float | None) -> None:
@@ -43,25 +47,23 @@ class Pipe:
             "total": total,
             "bound": None if bound is None else float(bound),
         }
-        self._file.write(json.dumps(line) + "\n")
+        self._channel.send_bytes(json.dumps(line).encode())
 
 
-def main() -> None:
-    """Run the job on standard input and leave its record in the folder."""
-    folder, handle = Path(sys.argv[1]), int(sys.argv[2])
-    request = json.loads(sys.stdin.readline())
-    job, origin = Job.from_json(json.dumps(request["job"])), request["origin"]
-    threading.Thread(target=_end_with_supervisor, daemon=True).start()
-    _run(folder, job, origin, Pipe(handle))
+def main(folder: Path, job: Job, origin: dict[str, Any], channel: Connection) -> None:
+    """Run a job and leave its record in the folder."""
+    os.setsid()  # a terminal's interrupt reaches the supervisor alone, and the group can be ended whole
+    with (folder / records.LOG).open("wb", buffering=0) as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    os.environ.update(thread_variables(job.threads))  # for what the model starts or loads later
+    threading.Thread(target=_end_with_supervisor, args=(channel,), daemon=True).start()
+    _run(folder, job, origin, Reporter(channel))
 
 
-def _run(folder: Path, job: Job, origin: dict[str, Any], pipe: Pipe) -> None:
-    from hgpbench.bench.execute import (
-        execute,
-    )  # heavy: numpy, scipy and scikit-learn load while we are watched
-
+def _run(folder: Path, job: Job, origin: dict[str, Any], reporter: Reporter) -> None:
     try:
-        record, arrays = execute(job, origin, pipe)
+        record, arrays = execute(job, origin, reporter)
     except Refusal as error:
         _leave(folder, job, origin, "skipped", str(error))
     except HgpbenchError as error:
@@ -77,8 +79,7 @@ def _run(folder: Path, job: Job, origin: dict[str, Any], pipe: Pipe) -> None:
 
 
 def _leave(folder: Path, job: Job, origin: dict[str, Any], status: Status, reason: str) -> None:
-    from hgpbench.bench.execute import peak_memory
-
+    sys.stdout.flush()
     sys.stderr.flush()
     records.write(
         folder,
@@ -93,12 +94,8 @@ def _leave(folder: Path, job: Job, origin: dict[str, Any], status: Status, reaso
     )
 
 
-def _end_with_supervisor() -> None:
+def _end_with_supervisor(channel: Connection) -> None:
     """Block until the supervisor is gone, then end this process and all that it started."""
-    while sys.stdin.buffer.read(1):
-        pass
+    with suppress(EOFError, OSError):
+        channel.recv_bytes()
     os.killpg(os.getpgrp(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()

@@ -4,14 +4,14 @@ import fcntl
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Protocol
@@ -19,13 +19,14 @@ from typing import IO, Any, Protocol
 import psutil
 
 from hgpbench import units
+from hgpbench.bench import child, forks
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record, Status
 from hgpbench.config import Limits
 
 POLL = 0.05  # seconds
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
 _OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # not the run's own doing
 
 
@@ -48,11 +49,10 @@ class _Run:
     job: Job
     folder: Path
     attempt: str
-    process: subprocess.Popen[bytes]
-    progress: int  # read end of the child's progress pipe
+    process: BaseProcess
+    channel: Connection  # progress comes in; its end tells the run that we are gone
     lock: IO[str]
     started: float
-    pending: bytes = b""
     peak: int = 0
 
 
@@ -70,6 +70,7 @@ class Supervisor:
 
     def run(self, jobs: list[Job]) -> dict[str, Record | None]:
         """Run all jobs; records by identity, None for one that another process is running."""
+        forks.warm()
         waiting, ended = deque(jobs), dict[str, Record | None]()
         with _signals() as arrived:
             try:
@@ -107,37 +108,24 @@ class Supervisor:
             self.watcher.finished(job, None)
             return
         attempt = uuid.uuid4().hex
-        reading, writing = os.pipe()
-        with (folder / records.LOG).open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "hgpbench.bench.child", str(folder), str(writing)],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                pass_fds=(writing,),
-                start_new_session=True,  # an interrupt reaches us alone, and the group can be ended whole
-                env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(job.threads))},
-            )
-        os.close(writing)
-        os.set_blocking(reading, False)
-        self._running.append(_Run(job, folder, attempt, process, reading, lock, time.monotonic()))
-        request = {"job": json.loads(job.to_json()), "origin": {**self.origin, "attempt": attempt}}
-        assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it died at birth; looking after it will say how
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
+        ours, theirs = forks.context.Pipe()
+        origin = {**self.origin, "attempt": attempt}
+        process = forks.context.Process(target=child.main, args=(folder, job, origin, theirs))
+        process.start()
+        theirs.close()
+        self._running.append(_Run(job, folder, attempt, process, ours, lock, time.monotonic()))
         self.watcher.started(job)
 
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
         for line in _progress_lines(run):
             self.watcher.progressed(run.job, line)
         wall, memory = self.limits.wall, self.limits.memory
-        if run.process.poll() is not None:
-            self._end(run, *_verdict(run.process.returncode), ended)
+        if run.process.exitcode is not None:
+            self._end(run, *_verdict(run.process.exitcode), ended)
         elif wall is not None and time.monotonic() - run.started > wall:
             self._end(run, "timeout", f"stopped after the limit of {units.show_seconds(wall)}", ended)
         else:
-            run.peak = max(run.peak, _resident(run.process.pid))
+            run.peak = max(run.peak, _resident(run.process))
             if memory is not None and run.peak > memory:
                 used = units.show_bytes(run.peak)
                 self._end(run, "memory", f"used {used}, the limit is {units.show_bytes(memory)}", ended)
@@ -150,7 +138,7 @@ class Supervisor:
             record = self._record_for(run, status, reason)
             records.write(run.folder, record)
         self._running.remove(run)
-        os.close(run.progress)
+        run.channel.close()
         run.lock.close()
         ended[run.job.identity] = record
         self.watcher.finished(run.job, record)
@@ -181,33 +169,27 @@ def _verdict(code: int) -> tuple[Status, str]:
 
 
 def _progress_lines(run: _Run) -> Iterator[dict[str, Any]]:
-    try:
-        data = os.read(run.progress, 1 << 16)
-    except BlockingIOError:
-        return
-    *lines, run.pending = (run.pending + data).split(b"\n")
-    for line in lines:
-        yield json.loads(line)
+    with suppress(EOFError, OSError):  # it ended while we listened
+        while run.channel.poll():
+            yield json.loads(run.channel.recv_bytes())
 
 
-def _resident(pid: int) -> int:
+def _resident(process: BaseProcess) -> int:
     """Resident memory of a process and all its descendants, in bytes."""
     total = 0
     with suppress(psutil.Error):  # it ended while we looked
-        root = psutil.Process(pid)
-        for process in (root, *root.children(recursive=True)):
-            total += process.memory_info().rss
+        root = psutil.Process(process.pid)
+        for member in (root, *root.children(recursive=True)):
+            total += member.memory_info().rss
     return total
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: BaseProcess) -> None:
     """End a run and whatever it started."""
-    with suppress(ProcessLookupError, PermissionError):  # all gone already
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdin is not None:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
+    with suppress(ProcessLookupError, PermissionError):  # all gone already, or not yet a group of its own
+        os.killpg(process.pid or 0, signal.SIGKILL)
+    process.kill()
+    process.join()
 
 
 def _lock(path: Path) -> IO[str] | None:

@@ -1,0 +1,88 @@
+"""Models that misbehave, each in its own way: written into a folder by tests, as a user's own module."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hgpbench.errors import Refusal
+
+
+class Plain:
+    """A foreign regressor in scikit-learn's manner: the mean, and the standard deviation."""
+
+    def __init__(self, shift: float = 0.0, pause: float = 0.0, random_state: int | None = None) -> None:
+        self.shift, self.pause, self.random_state = shift, pause, random_state
+
+    def fit(self, X: Any, y: Any) -> "Plain":
+        time.sleep(self.pause)
+        self.mean_, self.std_ = float(np.mean(y)) + self.shift, float(np.std(y))
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        mean = np.full(len(X), self.mean_)
+        return (mean, np.full(len(X), self.std_)) if return_std else mean
+
+
+class Waits(Plain):
+    """Fits until the file ``go`` appears."""
+
+    def fit(self, X: Any, y: Any) -> "Waits":
+        Path("fitting").touch()
+        while not Path("go").exists():
+            time.sleep(0.01)
+        super().fit(X, y)
+        return self
+
+
+class Raises(Plain):
+    def fit(self, X: Any, y: Any) -> "Raises":
+        sys.stdout.write("so far so good\n")
+        raise ZeroDivisionError("the model divided by zero\nand says it in two lines")
+
+
+class Refuses(Plain):
+    def fit(self, X: Any, y: Any) -> "Refuses":
+        raise Refusal("at most 3 rows, given more")
+
+
+class EatsMemory(Plain):
+    def fit(self, X: Any, y: Any) -> "EatsMemory":
+        hoard = []
+        while True:
+            hoard.append(np.ones(4_000_000))
+            time.sleep(0.01)
+
+
+class NeverEnds(Plain):
+    def fit(self, X: Any, y: Any) -> "NeverEnds":
+        while True:
+            time.sleep(0.01)
+
+
+class Crashes(Plain):
+    def fit(self, X: Any, y: Any) -> "Crashes":
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return self
+
+
+class Killed(Plain):
+    def fit(self, X: Any, y: Any) -> "Killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+        return self
+
+
+class Exits(Plain):
+    def fit(self, X: Any, y: Any) -> "Exits":
+        os._exit(7)
+
+
+class NotFinite(Plain):
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        mean, std = super().predict(X, True)
+        mean[1] = np.nan
+        return mean, std
