@@ -1,7 +1,10 @@
 """Find the experiments in a results folder and what became of each of their planned runs."""
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +17,7 @@ from hgpbench.report.digest import Digest
 
 State = Status | Literal["not run", "damaged"]
 Progress = Callable[[int, int], None]  # runs read so far, runs in all
+_THREADS = min(8, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -96,17 +100,24 @@ def collect(path: Path, progress: Progress | None = None) -> Collection:
 def _read_all(
     plans: list[tuple[Path, Manifest]], problems: tuple[str, ...], progress: Progress | None
 ) -> Collection:
-    total = sum(len(plan.entries) for _, plan in plans)
-    experiments, read = [], 0
-    for folder, plan in plans:
-        runs = []
-        for entry in plan.entries:
-            runs.append(_read_run(folder.resolve().parent, entry))
-            read += 1
+    planned = [(folder.resolve().parent, entry) for folder, plan in plans for entry in plan.entries]
+    runs = iter(_read_runs(planned, progress))
+    experiments = tuple(Experiment(plan, tuple(islice(runs, len(plan.entries)))) for _, plan in plans)
+    return Collection(experiments, problems)
+
+
+def _read_runs(planned: list[tuple[Path, Entry]], progress: Progress | None) -> list[Run]:
+    """Read and score in threads: scoring is numpy and scipy, which let each other run."""
+    runs: list[Run] = []
+    pool = ThreadPoolExecutor(max_workers=_THREADS)
+    try:
+        for run in pool.map(_read_run, *zip(*planned, strict=True)) if planned else ():
+            runs.append(run)
             if progress is not None:
-                progress(read, total)
-        experiments.append(Experiment(plan, tuple(runs)))
-    return Collection(tuple(experiments), problems)
+                progress(len(runs), len(planned))
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupted report does not score the rest first
+    return runs
 
 
 def _read_run(results: Path, entry: Entry) -> Run:

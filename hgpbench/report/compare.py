@@ -19,10 +19,12 @@ from hgpbench.bench.record import Record
 from hgpbench.metrics import METRICS
 from hgpbench.report.collect import Experiment
 from hgpbench.report.numbers import plain
+from hgpbench.report.summary import Stat
 
 COMPARED = ("smse", "msll")
 MIN_SEEDS = 3
 LEVEL = 0.05
+_MOST_IN_WORDS = 6  # models; beyond that only the pairs of the best are said
 _IN_DETAIL = 3  # models beaten by one, each with its own figures
 
 Sampling = Literal["fresh", "resampled", "fixed"]
@@ -101,9 +103,26 @@ def sentences(experiment: Experiment, metric: str) -> list[str]:
     if done and sampling(done[0]) == "fixed":
         return [f"{title}: nothing can be tested, because every seed has the same training and test rows."]
     pairs = compare(experiment, metric)
-    tested = [pair for pair in pairs if pair.is_tested]
-    if not tested:
+    if not any(pair.is_tested for pair in pairs):
         return [f"{title}: nothing can be tested with fewer than {MIN_SEEDS} seeds shared by two models."]
+    labels = [label for label in experiment.labels if experiment.done(label)]
+    if len(labels) <= _MOST_IN_WORDS:
+        return _said(title, pairs)
+    first = min(labels, key=lambda label: _mean_score(experiment, label, metric))
+    shown = [pair for pair in pairs if first in (pair.first, pair.second)]
+    rest = (
+        f"{title}: the {len(pairs) - len(shown)} pairs without {first} are told by the csv and json formats."
+    )
+    return [*_said(title, shown), rest]
+
+
+def _mean_score(experiment: Experiment, label: str, metric: str) -> float:
+    mean = Stat.of(digest.scores[metric] for digest in experiment.done(label).values()).mean
+    return math.inf if math.isnan(mean) else mean
+
+
+def _said(title: str, pairs: list[Comparison]) -> list[str]:
+    tested = [pair for pair in pairs if pair.is_tested]
     said = _wins(title, [pair for pair in tested if pair.is_different])
     ties = [f"{pair.first} and {pair.second}" for pair in tested if not pair.is_different]
     if ties:
