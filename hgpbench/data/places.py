@@ -52,6 +52,10 @@ def _places(card: Card, recipe: Recipe, wanted: RawFile, given: str | None) -> I
     if mirror:
         if is_url(mirror):
             yield from _under_address(f"{mirror.rstrip('/')}/{card.name}", wanted)
+        elif not Path(mirror).expanduser().is_dir():
+            raise DataError(
+                f"{MIRROR}={mirror}: no such folder; set it to a folder or an address, or unset it"
+            )
         else:
             yield from _in_folder(Path(mirror).expanduser(), card, wanted)
     yield from _in_folder(card.path.parent, card, wanted)

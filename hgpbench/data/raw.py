@@ -1,8 +1,10 @@
 """Raw files: out of their wrapping, and known to be what the card means."""
 
+import errno
 import gzip
 import hashlib
 import lzma
+import struct
 import zipfile
 import zlib
 from contextlib import closing
@@ -18,7 +20,10 @@ MAX_BYTES = 8 << 30  # of one unpacked file whose size the card does not give
 _DEEPEST = 3  # wrappings within wrappings
 _BLOCK = 1 << 20
 _MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile)
+_DAMAGED = (
+    EOFError, ValueError, NotImplementedError, struct.error,
+    zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 def unpack(path: Path, wanted: RawFile, workspace: Path) -> Path:
@@ -35,6 +40,10 @@ def unpack(path: Path, wanted: RawFile, workspace: Path) -> Path:
             path = _unwrap(path, wrapping, wanted.file, workspace, limit)
         except _DAMAGED as error:
             raise DataError(f"{path.name} is truncated or damaged ({error or 'unexpected end'})") from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # that is a zip whose table points before its beginning
+                raise
+            raise DataError(f"{path.name} is truncated or damaged ({error.strerror})") from error
     raise DataError(f"{path.name} is wrapped more than {_DEEPEST} times; unpack it by hand")
 
 

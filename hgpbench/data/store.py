@@ -156,7 +156,7 @@ def _opened(path: Path) -> Iterator[Any]:
             yield file
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except (OSError, KeyError, ValueError, TypeError) as error:
+    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{path}: not a readable dataset ({reason}); fetch it again with --force") from error
 

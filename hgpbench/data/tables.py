@@ -1,8 +1,5 @@
 """Raw files to numbers: delimited text, MATLAB, HDF5."""
 
-import io
-import struct
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,17 +7,12 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
-from hgpbench.data import text
+from hgpbench.data import matlab, text
 from hgpbench.data.cards import Recipe
 from hgpbench.errors import DataError
 
 Array = NDArray[np.float64]
-_BROKEN_MATLAB = (
-    ValueError, TypeError, NotImplementedError, LookupError, OSError, MatReadError, zlib.error, struct.error
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,29 +39,20 @@ def read(path: Path, recipe: Recipe, label: str) -> Columns:
 
 
 def _read_matlab(path: Path, recipe: Recipe, label: str) -> Columns:
-    body = io.BytesIO(path.read_bytes())  # in memory, so that an OSError of the parser means a broken file
-    try:
-        content = loadmat(body)
-    except _BROKEN_MATLAB as error:
-        raise DataError(f"{label}: not a MATLAB file that can be read ({error})") from error
-    matrices = {name: value for name, value in content.items() if not name.startswith("__")}
-    columns = list(recipe.columns or [])
-    if len(matrices) != 1:
-        raise DataError(f"{label}: should hold one matrix; it holds {', '.join(matrices) or 'none'}")
-    ((name, matrix),) = matrices.items()
-    if not _is_numeric(matrix) or matrix.ndim != 2 or matrix.shape[1] != len(columns):
-        shape = " x ".join(map(str, getattr(matrix, "shape", ())))
-        raise DataError(f"{label}: {name} is {shape}; it should be a matrix of {len(columns)} columns")
+    matrix, columns = matlab.read_matrix(path, label), list(recipe.columns or [])
+    if matrix.shape[1] != len(columns):
+        raise DataError(f"{label}: has {matrix.shape[1]} columns; it should have {len(columns)}")
     wanted = (*(recipe.input_names or ()), recipe.target)
-    return Columns(wanted, np.asarray(matrix[:, [columns.index(name) for name in wanted]], dtype=float))
+    return Columns(wanted, matrix[:, [columns.index(name) for name in wanted]])
 
 
 def _read_hdf5(path: Path, recipe: Recipe, label: str) -> Columns:
     try:
         with h5py.File(path, "r") as file:
             X, y = (file[name][...] for name in ("X", "y"))
-    except (OSError, KeyError, TypeError) as error:
-        raise DataError(f"{label}: should be an HDF5 file with X and y ({error})") from error
+    except (OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{label}: should be an HDF5 file with X and y ({reason})") from error
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     if not (_is_numeric(X) and _is_numeric(y) and X.ndim == 2 and X.shape[1] > 0 and y.shape == (len(X),)):
         raise DataError(

@@ -170,3 +170,14 @@ def test_a_file_without_any_place_says_what_to_do(folder: Path, make_card: Calla
     make_card()
     with pytest.raises(DataError, match="name a file with --from, or a folder with HGPBENCH_MIRROR"):
         fetch("small")
+
+
+def test_a_mirror_that_is_not_there_is_told(
+    folder: Path, server: Server, make_card: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_card(files=file_with(server, "/right"))
+    server.answers["/right"] = BODY
+    monkeypatch.setenv("HGPBENCH_MIRROR", str(folder / "nowhere"))
+    with pytest.raises(DataError, match=r"HGPBENCH_MIRROR=.*nowhere: no such folder"):
+        fetch("small")
+    assert left_in(folder) == []

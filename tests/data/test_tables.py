@@ -1,5 +1,6 @@
 """MATLAB and HDF5 files to numbers."""
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from hgpbench.data import tables
+from hgpbench.data import matlab, tables
 from hgpbench.data.cards import Recipe
 from hgpbench.errors import DataError
 
@@ -35,9 +36,12 @@ def test_a_matlab_matrix_is_read_by_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ({"a": MATRIX, "b": MATRIX}, "should hold one matrix; it holds a, b"),
-        ({"a": MATRIX[:, :2]}, "a is 4 x 2; it should be a matrix of 3 columns"),
-        ({"a": np.array([["x", "y", "z"]], dtype=object)}, "a is 1 x 3; it should be a matrix"),
+        ({"a": MATRIX, "b": MATRIX}, "should hold one matrix; it holds 2"),
+        ({"a": MATRIX[:, :2]}, "has 2 columns; it should have 3"),
+        ({"a": np.array([["x", "y", "z"]], dtype=object)}, "not a real, dense, numeric matrix"),
+        ({"a": MATRIX * 1j}, "not a real, dense, numeric matrix"),
+        ({"a": "words"}, "not a real, dense, numeric matrix"),
+        ({"a": np.ones((2, 2, 3))}, "not a MATLAB 5 file that can be read"),
         ({"a": np.where(MATRIX == 5, np.nan, MATRIX)}, "row 2, column 'b': nan is not finite"),
         ({"a": np.empty((0, 3))}, "has no rows"),
     ],
@@ -48,12 +52,31 @@ def test_a_bad_matlab_file_is_told(tmp_path: Path, content: dict[str, Any], comp
         tables.read(tmp_path / "f.mat", MAT, "f.mat")
 
 
-@pytest.mark.parametrize("length", [10, 128, 140, 180])
-def test_a_truncated_matlab_file_is_told(tmp_path: Path, length: int) -> None:
-    savemat(tmp_path / "f.mat", {"a": MATRIX})
-    (tmp_path / "f.mat").write_bytes((tmp_path / "f.mat").read_bytes()[:length])
-    with pytest.raises(DataError, match=r"not a MATLAB file|should hold one matrix"):
-        tables.read(tmp_path / "f.mat", MAT, "f.mat")
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("kind", ["f8", "f4", "i2", "u1", "i8"])
+def test_matlab_matrices_of_any_type_are_read_as_scipy_writes_them(
+    tmp_path: Path, compressed: bool, kind: str
+) -> None:
+    matrix = np.random.default_rng(5).integers(0, 200, (31, 3)).astype(kind)
+    savemat(tmp_path / "f.mat", {"m": matrix}, do_compression=compressed)
+    np.testing.assert_array_equal(matlab.read_matrix(tmp_path / "f.mat", "f.mat"), matrix)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_damaged_matlab_file_is_told_or_read_but_never_crashes(tmp_path: Path, compressed: bool) -> None:
+    rng = np.random.default_rng(11)
+    savemat(tmp_path / "f.mat", {"a": rng.standard_normal((20, 3))}, do_compression=compressed)
+    whole = (tmp_path / "f.mat").read_bytes()
+    for length in range(0, len(whole), 7):
+        (tmp_path / "f.mat").write_bytes(whole[:length])
+        with pytest.raises(DataError, match=r"not a MATLAB 5 file|should hold one matrix"):
+            matlab.read_matrix(tmp_path / "f.mat", "f.mat")
+    for _ in range(500):
+        flipped = bytearray(whole)
+        flipped[rng.integers(len(whole))] = rng.integers(256)
+        (tmp_path / "f.mat").write_bytes(flipped)
+        with contextlib.suppress(DataError):
+            assert matlab.read_matrix(tmp_path / "f.mat", "f.mat").ndim == 2
 
 
 def write_h5(path: Path, **content: Any) -> Path:
