@@ -127,7 +127,8 @@ class Entry:
     label: str
     base: str  # the label before a sweep expanded it
     model: str
-    params: Mapping[str, Value]
+    params: Mapping[str, Value]  # with the values of the sweep
+    given: Mapping[str, Value]  # without them
     where: str  # file and line, for errors found later
 
 
@@ -228,7 +229,7 @@ def _entries(document: yamlfile.Document, raw: ExperimentConfig) -> Iterable[Ent
                 raise ConfigError(
                     f"{document.where(('sweep', base))}: sweep.{base}: more than {MAX_RUNS:,} combinations"
                 )
-            yield Entry(label, base, model, {**params, **change}, where)
+            yield Entry(label, base, model, {**params, **change}, params, where)
 
 
 def _combinations(sweep: Sweep | None) -> Iterable[dict[str, Value]]:

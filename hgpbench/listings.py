@@ -7,7 +7,7 @@ from hgpbench import units
 from hgpbench.bench import campaign as campaigns
 from hgpbench.bench import provenance
 from hgpbench.bench.campaign import Campaign
-from hgpbench.data.catalogue import list_datasets
+from hgpbench.data.catalogue import Listed, list_datasets
 from hgpbench.errors import ConfigError
 from hgpbench.models import MODELS
 from hgpbench.words import nearest
@@ -23,7 +23,7 @@ def datasets() -> str:
                 f"{item.rows:,}" if item.rows else "?",
                 str(item.inputs or "?"),
                 item.target,
-                "fetched" if item.fetched else "-" if not item.problem else "unusable",
+                _state(item),
                 item.licence,
                 item.title,
             )
@@ -90,6 +90,12 @@ def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _state(item: Listed) -> str:
+    if item.problem:
+        return "unusable"
+    return "ready" if item.fetched else "not fetched"
 
 
 def _model(name: str) -> str:

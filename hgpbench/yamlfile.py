@@ -56,9 +56,9 @@ def parse(text: str, path: Path) -> Document:
     """Parse YAML text that came from ``path``."""
     if len(text) > LIMIT:
         raise ConfigError(f"{path}: longer than {LIMIT:,} characters; this is not an experiment file")
-    loader = _Loader(text)
     lines: dict[tuple[Key, ...], int] = {}
     try:
+        loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             raise ConfigError(f"{path}: empty")
@@ -70,8 +70,6 @@ def parse(text: str, path: Path) -> Document:
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0]
         raise ConfigError(f"{path}: not valid YAML: {reason}") from None
-    finally:
-        loader.dispose()
     return Document(path, data, lines)
 
 

@@ -35,7 +35,7 @@ class Planned:
 
 def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], threads: int | None) -> list[Job]:
     """The jobs of an experiment, seed by seed, so that an early stop leaves comparable rows."""
-    source = open_source(experiment.dataset, experiment.variant)
+    source = _source(experiment)
     split = _split(experiment, source)
     entries = _selected(experiment, only)
     settings = [(entry, _parameters(entry, experiment)) for entry in entries]
@@ -95,6 +95,13 @@ def _selected(experiment: Experiment, only: Sequence[str]) -> list[Entry]:
     return [entry for entry in experiment.entries if entry.label in chosen]
 
 
+def _source(experiment: Experiment) -> Source:
+    try:
+        return open_source(experiment.dataset, experiment.variant)
+    except DataError as error:
+        raise ConfigError(f"{experiment.document.where(('dataset',))}: dataset: {error}") from None
+
+
 def _split(experiment: Experiment, source: Source) -> Split:
     asked = experiment.split
     if asked is None:
@@ -121,19 +128,17 @@ def _parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
     hints = get_type_hints(kind.__init__)
     allowed = [name for name in signature.parameters if name != estimators.SEED_PARAMETER]
     checked = {name: signature.parameters[name].default for name in allowed}
-    for name, value in entry.params.items():
-        where = experiment.document.where(("models", entry.base, name))
-        key = f"models.{entry.base}.{name}"
-        if ("models", entry.base, name) not in experiment.document.lines:
-            where, key = experiment.document.where(("sweep", entry.base, name)), f"sweep.{entry.base}.{name}"
-        if name == estimators.SEED_PARAMETER:
-            raise ConfigError(f"{where}: {key}: set by the run's seed; use repeats or --seeds")
-        if name not in allowed:
-            raise ConfigError(
-                f"{where}: {key}: {entry.model} has no such parameter{nearest(name, allowed)}; "
-                f"parameters: {', '.join(allowed)}"
-            )
-        checked[name] = _checked(value, hints.get(name, Any), f"{where}: {key}")
+    for part, values in (("models", entry.given), ("sweep", entry.params)):
+        for name, value in values.items():
+            where = f"{experiment.document.where((part, entry.base, name))}: {part}.{entry.base}.{name}"
+            if name == estimators.SEED_PARAMETER:
+                raise ConfigError(f"{where}: set by the run's seed; use repeats or --seeds")
+            if name not in allowed:
+                raise ConfigError(
+                    f"{where}: {entry.model} has no such parameter{nearest(name, allowed)}; "
+                    f"parameters: {', '.join(allowed) or 'none'}"
+                )
+            checked[name] = _checked(value, hints.get(name, Any), where)
     return checked
 
 

@@ -51,8 +51,8 @@ class Generator:
 
     def sizes(self, split: Split) -> tuple[int, int]:
         """Numbers of training and test points; only counts make sense where rows are drawn."""
-        n_train = self._as_count(split.train)
-        n_test = n_train if split.test == "train" else self._as_count(split.test)
+        n_train = self._as_count("train", split.train)
+        n_test = n_train if split.test == "train" else self._as_count("test", split.test)
         if split.test != "train" and self._side(n_test) ** self.n_inputs != n_test:
             raise DataError(
                 f"{self.name}: {n_test:,} test points do not fill an even grid over {self.n_inputs} inputs; "
@@ -60,10 +60,10 @@ class Generator:
             )
         return n_train, n_test
 
-    def _as_count(self, share: Share) -> int:
+    def _as_count(self, part: str, share: Share) -> int:
         if isinstance(share, int):
             return share
-        raise DataError(f"{self.name}: is drawn, not stored, so the split needs counts; {share!r} is not one")
+        raise DataError(f"{self.name}: {part} is {share!r}; rows that are drawn, not stored, need a count")
 
     def _side(self, points: int) -> int:
         return math.isqrt(points) if self.n_inputs == 2 else points

@@ -1,0 +1,94 @@
+"""Who may import whom: arrows never turn back, and heavy libraries stay where they belong."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "hgpbench"
+BASE = {"errors", "files", "shipped", "units", "words"}
+# A layer, and the layers and modules of ours that it may import besides its own.
+ALLOWED: dict[str, set[str]] = {
+    "gp": set(),
+    "prediction": {"gp"},
+    "metrics": {"prediction", "gp"},
+    "yamlfile": BASE,
+    "config": BASE | {"yamlfile"},
+    "models": {"gp", "prediction", "errors", "scaling"},
+    "scaling": {"errors"},
+    "data": BASE,
+    "bench": BASE | {"models", "data", "config", "metrics", "prediction", "scaling", ""},
+    "report": BASE | {"bench", "metrics", "prediction", ""},
+    "display": BASE | {"bench"},
+    "fetching": BASE | {"data"},
+    "listings": BASE | {"data", "bench", "models", "config"},
+    "errors": set(),
+    "files": set(),
+    "shipped": set(),
+    "units": set(),
+    "words": set(),
+    "": set(),
+}
+ANYWHERE = {"cli", "__main__"}
+# Third-party libraries that only some layers may use.
+CONFINED = {
+    "matplotlib": {"report"},
+    "pandas": {"data", "report"},
+    "h5py": {"data", "bench"},
+    "typer": {"cli"},
+    "sklearn": {"models"},
+    "jinja2": {"report"},
+    "pooch": {"data"},
+    "rich": {"display", "data"},
+    "psutil": {"bench"},
+}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def layer_of(path: Path) -> str:
+    first = path.relative_to(PACKAGE).parts[0]
+    return "" if first == "__init__.py" else first.removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    """Dotted names of all modules that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_downwards(path: Path) -> None:
+    layer = layer_of(path)
+    for name in imports_of(path):
+        root, *rest = name.split(".")
+        if root == "hgpbench":
+            target = rest[0] if rest and (PACKAGE / rest[0]).exists() or rest and (PACKAGE / f"{rest[0]}.py").exists() else ""
+            assert layer in ANYWHERE or target == layer or target in ALLOWED[layer], f"{path} imports {name}"
+        elif root in CONFINED:
+            assert layer in CONFINED[root], f"{path} imports {name}"
+
+
+def test_gp_needs_numpy_and_scipy_only() -> None:
+    allowed = {"numpy", "scipy", "hgpbench", *sys.stdlib_module_names}
+    for path in (PACKAGE / "gp").rglob("*.py"):
+        assert {name.split(".")[0] for name in imports_of(path)} <= allowed, path
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "h5py", "pydantic", "yaml", "psutil")
+    code = (
+        "import sys\nsys.argv = ['hgpbench', '--help']\n"
+        "from hgpbench.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"assert not set({heavy!r}) & set(sys.modules), set({heavy!r}) & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stderr
