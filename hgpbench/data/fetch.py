@@ -50,11 +50,11 @@ def fetch(
     target = stored_path(folder, card.name, key)
     if target.is_file() and not force:
         return result_of("present", target, store.describe(target), start)
+    joining = _card_to_keep(card, folder, force)
     with workspace(target) as scratch:
         described, notes = build(card, key, target, source, scratch)
-        if card.path.parent.resolve() != folder.resolve() and _is_own(card):
-            # A card of one's own becomes part of the folder, so that its variants and default stay known.
-            files.write_text(folder / f"{card.name}.yaml", card.path.read_text(encoding="utf-8"))
+        if joining is not None:
+            files.write_text(folder / f"{card.name}.yaml", joining)
     return result_of("written", target, described, start, notes)
 
 
@@ -144,9 +144,15 @@ def _card(name: str, variant: str | None, folder: Path) -> tuple[Card, str | Non
     return card, variant
 
 
-def _is_own(card: Card) -> bool:
-    ours = shipped.find("datasets", card.name)
-    return ours is None or ours.resolve() != card.path.resolve()
+def _card_to_keep(card: Card, folder: Path, force: bool) -> str | None:
+    """The text of a card from elsewhere: it joins the folder, so that its variants and default stay known."""
+    kept, ours = folder / f"{card.name}.yaml", shipped.find("datasets", card.name)
+    if card.path.resolve() in (kept.resolve(), None if ours is None else ours.resolve()):
+        return None
+    text = card.path.read_text(encoding="utf-8")
+    if kept.is_file() and not force and kept.read_text(encoding="utf-8") != text:
+        raise DataError(f"{kept}: another card of that name is there; rename {card.path}, or use --force")
+    return text
 
 
 def _check_rows(rows: int, recipe: Recipe, label: str) -> None:

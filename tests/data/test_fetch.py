@@ -168,6 +168,18 @@ def test_a_card_of_one_s_own_joins_the_folder(folder: Path, tmp_path: Path) -> N
         fetch("./other.yaml")
 
 
+def test_a_card_does_not_silently_replace_another(folder: Path, small: Path, tmp_path: Path) -> None:
+    other = tmp_path / "small.yaml"
+    other.write_text(yaml.safe_dump(card_body(title="Another")))
+    before = (folder / "small.yaml").read_text()
+    with pytest.raises(DataError, match="another card of that name is there"):
+        fetch(str(other))
+    assert (folder / "small.yaml").read_text() == before
+    assert left_in(folder) == []
+    assert fetch(str(other), force=True).status == "written"
+    assert (folder / "small.yaml").read_text() == other.read_text()
+
+
 def test_unknown_names_are_told(folder: Path) -> None:
     with pytest.raises(DataError, match="no such dataset; did you mean 'electric'"):
         fetch("electrics")

@@ -82,7 +82,7 @@ def test_scored_in_sample_uses_the_training_points() -> None:
 
 @pytest.mark.parametrize("split", [Split(0.5, 10), Split(10, "rest"), Split("all", "train")])
 def test_only_counts_can_be_drawn(split: Split) -> None:
-    with pytest.raises(DataError, match="needs counts"):
+    with pytest.raises(DataError, match="need a count"):
         TOY.fold(split, seed=0)
 
 
