@@ -43,7 +43,8 @@ def _fixed(mean: float, sd: float) -> str:
     text = f"{mean:.{decimals}f}"
     if float(text) == 0:
         text = text.removeprefix("-")
-    return f"{text} ± {sd:.{decimals}f}"
+    spread = f"{sd:.{decimals}f}"
+    return f"{text} ± {spread if float(spread) else f'{sd:.1e}'}"
 
 
 def _power(value: float) -> int:

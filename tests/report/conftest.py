@@ -139,6 +139,11 @@ def results(tmp_path: Path) -> Results:
     return Results(tmp_path / "results")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def fake() -> Callable[..., Fake]:
     return Fake
+
+
+@pytest.fixture(scope="session")
+def results_at() -> Callable[[Path], Results]:
+    return Results

@@ -1,0 +1,161 @@
+"""Plots in the situations that break plots: one seed, one model, many long labels, extreme scores."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from hgpbench import report
+from hgpbench.report.collect import collect
+from hgpbench.report.pictures import draw, save
+from hgpbench.report.plots import PLOTS, style
+from hgpbench.report.plots.distributions import density
+
+
+def many(fake):
+    return [
+        fake(
+            f"svshgp-natural-n_inducing={50 * i}-batch_size={i}",
+            error=10.0 ** (-2 + 0.35 * i),
+            mixture=i % 2 == 0,
+            noise=0.05 * (i + 1) if i % 3 == 0 else None,
+            seconds=10.0 ** (i / 3 - 2),
+        )
+        for i in range(12)
+    ]
+
+
+SITUATIONS = {
+    "one run": (lambda fake: [fake("solo", 0.3)], 1),
+    "usual": (lambda fake: [fake("mean", 1.0, noise=1.0), fake("vshgp", 0.05, mixture=True)], 4),
+    "many": (many, 2),
+}
+
+
+def figures(experiment) -> dict[str, Figure]:
+    styles = style.assign(experiment.labels)
+    with style.context():
+        made = {plot.name: plot.draw(experiment, styles) for plot in PLOTS}
+        for figure in made.values():
+            assert figure is not None
+            figure.draw_without_rendering()
+    return {name: figure for name, figure in made.items() if figure is not None}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_no_text_overlaps_another_or_leaves_the_figure(results, fake, situation: str) -> None:
+    make, seeds = SITUATIONS[situation]
+    results.experiment("demo", make(fake), seeds)
+    for name, figure in figures(collect(results.root).experiments[0]).items():
+        boxes = [(text.get_text(), text.get_window_extent()) for text in legible(figure)]
+        outside = figure.bbox.padded(2)
+        for text, box in boxes:
+            inside = outside.contains(box.x0, box.y0) and outside.contains(box.x1, box.y1)
+            assert inside, (name, text)
+        for i, (text, box) in enumerate(boxes):
+            clash = [
+                other for other, place in boxes[i + 1 :] if box.padded(-1.5).overlaps(place.padded(-1.5))
+            ]
+            assert not clash, (name, text, clash)
+
+
+def legible(figure: Figure) -> list[Text]:
+    """Visible texts: titles, axis labels, legends, and tick labels inside their axis."""
+    found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    for part in (figure._supxlabel, figure._supylabel):
+        if part is not None:
+            found.append(part)
+    for axes in figure.findobj(mpl.axes.Axes):
+        if not axes.get_visible():
+            continue
+        found += [axes.title, axes.xaxis.label, axes.yaxis.label]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            found += [tick.label1 for tick in ticks if tick.label1.get_visible()]
+    return [text for text in dict.fromkeys(found) if text.get_text().strip()]
+
+
+def test_styles_differ_in_colour_marker_and_line() -> None:
+    styles = style.assign(f"m{i}" for i in range(12))
+    assert len({(each.colour, each.line) for each in styles.values()}) == 12
+    assert len({each.marker for each in styles.values()}) == 12
+    assert style.assign(["a", "b", "a"]) == style.assign(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ([1e-3, 1e3], "log"),
+        ([-3.0, 900.0], "symlog"),
+        ([-3.0, 0.5], "linear"),
+        ([0.2, 1.1], "linear"),
+        ([], "linear"),
+    ],
+)
+def test_axes_are_logarithmic_where_values_span_magnitudes(values: list[float], scale: str) -> None:
+    axes = Figure().subplots()
+    style.widen(axes.set_yscale, [*values, float("inf")])
+    assert axes.get_yscale() == scale
+
+
+def test_scores_that_are_not_finite_are_left_out_of_plots_only(results, fake) -> None:
+    results.experiment("demo", [fake("good", 0.1), fake("bad", 0.1)], seeds=3)
+    experiment = collect(results.root).experiments[0]
+    runs = [
+        replace(run, digest=replace(run.digest, scores=run.digest.scores | {"msll": float("inf")}))
+        if run.entry.label == "bad"
+        else run
+        for run in experiment.runs
+    ]
+    figures(replace(experiment, runs=tuple(runs)))
+
+
+def test_a_label_looks_the_same_in_every_experiment(results, fake) -> None:
+    results.experiment("first", [fake("a"), fake("b", 0.3)], seeds=1)
+    results.experiment("second", [fake("b", 0.3)], seeds=1)
+    styles = style.assign(label for e in collect(results.root).experiments for label in e.labels)
+    second = collect(results.root / "second").experiments[0]
+    with style.context():
+        drawn = PLOTS[0].draw(second, styles)
+    assert drawn is not None
+    colours = {mpl.colors.to_hex(c.get_facecolor()[0]) for c in drawn.axes[0].collections}
+    assert colours == {styles["b"].colour.lower()}
+
+
+def test_nothing_to_draw_draws_nothing(results) -> None:
+    results.plan("demo", [results.entry("a", 0)])
+    assert draw(collect(results.root).experiments) == {"demo": []}
+
+
+def test_files_are_repeatable_and_settings_are_left_alone(results, fake, tmp_path) -> None:
+    results.experiment("demo", [fake("a", 0.1), fake("b", 0.2, mixture=True)], seeds=2)
+    experiments = collect(results.root).experiments
+    before = dict(mpl.rcParams)
+    first, second = draw(experiments), draw(experiments)
+    assert first == second
+    assert dict(mpl.rcParams) == before
+    shown, written = save(first, tmp_path)
+    assert len(written) == 2 * len(PLOTS)
+    assert all(path.stat().st_size > 1000 for path in written)
+    for _, address in shown["demo"]:
+        assert (tmp_path / address).read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_plot_goes_through_pyplots_global_state() -> None:
+    sources = list(Path(report.__file__).parent.rglob("*.py"))
+    assert len(sources) > 10
+    assert not [path for path in sources if "pyplot" in path.read_text(encoding="utf-8")]
+
+
+def test_density_peaks_at_one_where_the_sample_is_dense() -> None:
+    sample = np.random.default_rng(0).normal(2.0, 0.5, 2000)
+    grid = np.linspace(-1, 5, 601)
+    heights = density(sample, grid)
+    assert heights.max() == 1.0
+    assert grid[heights.argmax()] == pytest.approx(2.0, abs=0.15)
+    assert density(np.full(50, 3.0), grid).max() == 1.0

@@ -1,0 +1,180 @@
+"""Tables in every format: what is shown, what is marked, what survives a round trip."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+from hgpbench.bench import record
+from hgpbench.report import render, summary, tables
+from hgpbench.report.collect import collect
+from hgpbench.report.document import section
+from hgpbench.report.summary import Row, Stat
+
+
+@pytest.fixture
+def experiment(results, fake):
+    """Three models over four seeds; one seed failed with an awkward reason, one was never run."""
+    fakes = [fake("mean", 1.0, noise=1.0), fake("vshgp", 0.02, mixture=True), fake("gp_50%", 0.05, noise=0.2)]
+    results.experiment("demo", fakes, seeds=4)
+    entries = [results.entry(each.label, seed) for each in fakes for seed in range(4)]
+    results.plan("demo", [*entries, results.entry("boom", 0), results.entry("boom", 1)])
+    results.stop("boom", 0, "failed", "ValueError: a|b\nand 100 % <more>_")
+    return collect(results.root).experiments[0]
+
+
+def cells(table: tables.Table, label: str) -> dict[str, tables.Cell]:
+    row = next(row for row in table.rows if row[0].text == label)
+    return dict(zip(table.headings, row, strict=True))
+
+
+def test_score_table_says_which_msll_is_which(experiment) -> None:
+    table = tables.score_table(experiment)
+    assert table.headings[:5] == ("model", "runs", "SMSE", "MSLL (exact)", "MSLL (Gaussian)")
+    found = cells(table, "vshgp")
+    assert found["MSLL (exact)"].text != found["MSLL (Gaussian)"].text
+
+
+def test_one_msll_where_no_model_is_a_mixture(results, fake) -> None:
+    results.experiment("plain", [fake("a"), fake("b", 0.3)], seeds=2)
+    headings = tables.score_table(collect(results.root).experiments[0]).headings
+    assert "MSLL" in headings
+    assert not any("(" in heading for heading in headings)
+
+
+def test_best_is_marked_and_unfinished_models_stay(experiment) -> None:
+    table = tables.score_table(experiment)
+    assert [row[0].text for row in table.rows if row[2].is_best] == ["vshgp"]
+    assert cells(table, "boom")["runs"].text == "0/2"
+    assert cells(table, "boom")["SMSE"].text == "–"
+
+
+def rows_of(**means: tuple[float, int]) -> list[Row]:
+    return [
+        Row(label, label, done, 5, {name: Stat(mean, 0.1, done) for name in summary.QUANTITIES})
+        for label, (mean, done) in means.items()
+    ]
+
+
+def test_best_follows_the_direction_of_the_metric() -> None:
+    rows = rows_of(low=(0.5, 5), near=(0.93, 5), high=(1.0, 5))
+    assert summary.best(rows, "smse") == {"low"}
+    assert summary.best(rows, "coverage95") == {"near"}
+    assert summary.best(rows, "width95") == set()
+    assert summary.best(rows, "fit_seconds") == set()
+
+
+def test_best_needs_as_many_runs_and_a_finite_score() -> None:
+    assert summary.best(rows_of(lucky=(0.1, 1), a=(0.5, 5), b=(0.6, 5)), "smse") == {"a"}
+    assert summary.best(rows_of(bad=(float("nan"), 5), a=(0.5, 5), b=(0.6, 5)), "smse") == {"a"}
+    assert summary.best(rows_of(alone=(0.1, 5)), "smse") == set()
+
+
+def test_unfinished_table_groups_equal_reasons(results, fake) -> None:
+    results.plan("demo", [results.entry("a", seed) for seed in range(6)])
+    for seed in (0, 1, 2, 5):
+        results.stop("a", seed, "timeout", "longer than 2 h")
+    table = tables.unfinished_table(collect(results.root).experiments[0])
+    assert table is not None
+    texts = [[cell.text for cell in row] for row in table.rows]
+    assert texts == [
+        ["a", "0-2, 5", "timeout", "longer than 2 h", "runs/a/0"],
+        ["a", "3-4", "not run", "–", "runs/a/3"],
+    ]
+
+
+def test_all_done_has_no_unfinished_table(results, fake) -> None:
+    results.experiment("demo", [fake("a")], seeds=1)
+    assert tables.unfinished_table(collect(results.root).experiments[0]) is None
+
+
+def test_markdown_tables_are_aligned_and_well_formed(experiment) -> None:
+    text = render.markdown([section(experiment)])
+    blocks = re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE)
+    assert len(blocks) == 3
+    for block in blocks:
+        lines = block.splitlines()
+        assert len({len(line) for line in lines}) == 1
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+    assert re.search(r"\*\*0\.\d+ ± 0\.\d+\*\*", text)
+    assert r"ValueError: a\|b and 100 % <more>_" in text
+
+
+def test_latex_escapes_what_users_wrote(experiment) -> None:
+    text = render.latex([section(experiment)])
+    assert r"gp\_50\% & $4/4$" in text or r"gp\_50\% & 4/4" in text
+    assert r"a|b and 100 \% $<$more$>$\_" in text
+    assert re.search(r"\$\\mathbf\{0\.\d+ \\pm 0\.\d+\}\$", text)
+    assert "±" not in text
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 3
+    for body in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end", text, flags=re.DOTALL):
+        rows = [line for line in body[1].splitlines() if line.endswith(r"\\")]
+        assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(body[0])}
+
+
+def test_csv_carries_full_precision(experiment) -> None:
+    runs = list(csv.DictReader(io.StringIO(render.runs_csv([experiment]))))
+    assert len(runs) == len(experiment.runs) == 14
+    for line, run in zip(runs, sorted_runs(experiment), strict=True):
+        if run.digest is not None:
+            assert float(line["smse"]) == run.digest.scores["smse"]
+        else:
+            assert line["smse"] == ""
+    rows = {line["label"]: line for line in csv.DictReader(io.StringIO(render.summary_csv([experiment])))}
+    smse = [run.digest.scores["smse"] for run in experiment.of("vshgp")]
+    assert float(rows["vshgp"]["smse_mean"]) == pytest.approx(np.mean(smse), rel=1e-15)
+    assert float(rows["vshgp"]["smse_sd"]) == pytest.approx(np.std(smse, ddof=1), rel=1e-12)
+    assert rows["boom"]["smse_mean"] == ""
+    assert rows["boom"]["planned"] == "2"
+
+
+def sorted_runs(experiment):
+    return [run for label in experiment.labels for run in experiment.of(label)]
+
+
+def test_json_is_strict_and_complete(experiment) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    body = json.loads(render.as_json([section(experiment)], ["trouble"]), parse_constant=refuse)
+    (told,) = body["experiments"]
+    assert [run["status"] for run in told["runs"]].count("done") == 12
+    assert {(pair["first"], pair["second"]) for pair in told["comparisons"]} >= {("mean", "vshgp")}
+    assert body["problems"] == ["trouble"]
+    assert told["models"][0]["stats"]["smse"]["n"] == 4
+
+
+def test_notes_tell_data_units_machine_and_versions(experiment) -> None:
+    text = "\n".join(section(experiment).notes)
+    for part in (
+        "bumps",
+        "1,000 training rows",
+        "height",
+        "Test CPU",
+        "1 thread",
+        "numpy 2.0.0",
+        "0123456789",
+    ):
+        assert part in text
+
+
+def test_runs_of_one_model_on_two_machines_are_told(results, fake) -> None:
+    results.experiment("demo", [fake("a"), fake("b")], seeds=2)
+    folder = results.folder("a", 1)
+    kept, arrays = record.read(folder), record.read_arrays(folder)
+    elsewhere = {**kept.provenance, "threads": 8}
+    record.write(folder, record.Record(**(vars(kept) | {"provenance": elsewhere})), arrays)
+    text = "\n".join(section(collect(results.root).experiments[0]).notes)
+    assert "8 threads (1 runs)" in text or "8 threads (1 run)" in text
+    assert "different machines or threads: a." in text
+
+
+def test_an_experiment_without_any_finished_run_still_has_a_section(results) -> None:
+    results.plan("demo", [results.entry("a", 0)])
+    made = section(collect(results.root).experiments[0])
+    assert "No run is done yet." in made.notes
+    assert made.findings == ()
+    assert "not run" in render.markdown([made])
