@@ -38,20 +38,42 @@ class Collapsed:
 
 def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
     """Value and derivatives for a projected ``f``, noise ``r`` (n,) and targets ``y`` (n,): 4 n m^2."""
-    slack = f.kd - rowdots(f.V, f.V) if kind == "fitc" else np.empty(0)  # knn - qnn
-    rho = 1.0 / (r + slack if kind == "fitc" else r)
+    if kind == "vfe":
+        rho = 1.0 / r
+        value, alpha, e = _solve(f, rho, y)
+        dr, grad = _vfe_back(f, rho, y, e, alpha)
+        return Collapsed(value - _trace_term(f, rho), dr, grad, alpha)
+    slack = f.kd - rowdots(f.V, f.V)  # knn - qnn
+    rho = 1.0 / (r + slack)
+    value, alpha, e = _solve(f, rho, y)
+    dr, grad = _fitc_back(f, rho, slack, rho * e, alpha)
+    return Collapsed(value, dr, grad, alpha)
+
+
+def evaluate_noise(f: Latent, r: Array, y: Array) -> tuple[float, Array]:
+    """The vfe bound and its derivative by ``r`` alone, for steps that leave the kernel as it is."""
+    rho = 1.0 / r
+    value, _, e = _solve(f, rho, y)
+    return value - _trace_term(f, rho), _noise_derivative(f, rho, e, f.apply(f.M))
+
+
+def _solve(f: Latent, rho: Array, y: Array) -> tuple[float, Array, Array]:
+    """log N(y | 0, Q + R) by Woodbury's identity, alpha (m,), and the residual e = y - V alpha (n,)."""
     logdet_B = f.condition(rho)
     alpha = f.solve((rho * y) @ f.V)
     e = y - f.V @ alpha
-    beta = rho * e  # Sigma_y^-1 y
-    value = -0.5 * (f.n * LOG_2PI + logdet_B - float(np.log(rho).sum()) + float(y @ beta))
-    f.low[...] = f.B
-    if kind == "vfe":
-        value -= 0.5 * (f.kd * float(rho.sum()) - (float(np.trace(f.B)) - f.m))
-        dr, grad = _vfe_back(f, rho, y, e, alpha)
-    else:
-        dr, grad = _fitc_back(f, rho, slack, beta, alpha)
-    return Collapsed(value, dr, grad, alpha)
+    quadratic = float(y @ (rho * e))  # Sigma_y^-1 y = rho e
+    return -0.5 * (f.n * LOG_2PI + logdet_B - float(np.log(rho).sum()) + quadratic), alpha, e
+
+
+def _trace_term(f: Latent, rho: Array) -> float:
+    """1/2 sum rho (knn - qnn), where sum rho qnn = tr B - m is at hand."""
+    return 0.5 * (f.kd * float(rho.sum()) - (float(np.trace(f.B)) - f.m))
+
+
+def _noise_derivative(f: Latent, rho: Array, e: Array, explained: Array) -> Array:
+    """d/dr of the vfe bound, with ``explained`` = diag(V (I - B^-1) V^T); the paper's Lambda_ab is 2 r dr."""
+    return 0.5 * rho * (rho * (e * e + f.kd - explained) - 1.0)
 
 
 def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
@@ -59,8 +81,8 @@ def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[
     beta = rho * e
     row_sums, grad = f.pull(rho, f.M, [(beta, alpha @ f.Linv)])
     # The row sums of dKnm * Knm are those of dV * V: they give diag(V (I - B^-1) V^T) without another pass.
-    explained = (row_sums - beta * (y - e)) / rho
-    dr = 0.5 * rho * (rho * (e * e + f.kd - explained) - 1.0)
+    dr = _noise_derivative(f, rho, e, (row_sums - beta * (y - e)) / rho)
+    f.low[...] = f.B
     return dr, grad + _inducing(f, alpha, -0.5 * float(rho.sum()))
 
 
@@ -70,7 +92,7 @@ def _fitc_back(f: Latent, rho: Array, slack: Array, beta: Array, alpha: Array) -
     c = beta * beta + rho * rho * posterior
     dr = 0.5 * (c - rho)
     _, grad = f.pull(-c, f.Linv, [(beta, alpha @ f.Linv)], applied=rho)
-    f.low -= f.gram(c, out=f.B)  # B has served
+    np.subtract(f.B, f.gram(c, out=f.low), out=f.low)
     return dr, grad + _inducing(f, alpha, float(dr.sum()))
 
 
