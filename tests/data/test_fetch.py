@@ -253,9 +253,9 @@ def test_a_write_that_the_system_stops_leaves_nothing(folder: Path, small: Path,
 
 
 SLOW = """
+import time
 from hgpbench.data import store
 from hgpbench.data.fetch import fetch
-write = store._to_attributes
 def slow(described):
     print("writing", flush=True)
     time.sleep(60)
@@ -272,6 +272,7 @@ def test_two_at_once_and_a_kill_in_the_middle(folder: Path, small: Path) -> None
             fetch("small", source=str(small))
         assert not (folder / "small.h5").exists()
         first.send_signal(signal.SIGKILL)
+        assert first.wait(timeout=30) == -signal.SIGKILL
     assert left_in(folder) != []  # the killed one could not clean up
     assert fetch("small", source=str(small)).rows == 4
     assert left_in(folder) == ["small.h5"]
@@ -282,7 +283,7 @@ def test_an_interrupt_cleans_up(folder: Path, small: Path) -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "writing\n"
         child.send_signal(signal.SIGINT)
-        child.wait(timeout=30)
+        assert "KeyboardInterrupt" in child.communicate(timeout=30)[1]
     assert left_in(folder) == []
 
 
