@@ -4,8 +4,6 @@ A card has the words about a dataset (title, licence, citation, notes) and the r
 into inputs and target. Variants are recipes of their own; what stands beside ``variants`` holds for each.
 """
 
-import difflib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +15,7 @@ from hgpbench.data.names import data_folder, full_name, is_name
 from hgpbench.data.split import Share, Split
 from hgpbench.data.synthetic import GENERATORS, Generator
 from hgpbench.errors import DataError
+from hgpbench.words import nearest
 
 ONLY = "default"  # the variant of a card that has no variants
 FALLBACK_SPLIT = Split(0.8, "rest")
@@ -224,12 +223,6 @@ def known_names(folder: Path | None = None) -> list[str]:
     """Names of all cards, the user's own and the shipped ones."""
     own = {path.stem for path in (folder or data_folder()).glob("*.yaml")}
     return sorted(own | set(shipped.names("datasets")))
-
-
-def nearest(word: str, allowed: Iterable[str]) -> str:
-    """A hint to append to a message, or nothing."""
-    close = difflib.get_close_matches(word, list(allowed), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 _WORDS = ("title", "licence", "citation", "homepage", "notes")

@@ -14,6 +14,7 @@ from hgpbench.data.names import data_folder, full_name, parse_name, stored_path
 from hgpbench.data.synthetic import Generator
 from hgpbench.data.workspace import workspace
 from hgpbench.errors import DataError
+from hgpbench.words import nearest
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _card(name: str, variant: str | None, folder: Path) -> tuple[Card, str | Non
     card = cards.find(name, folder)
     if card is None:
         known = cards.known_names(folder)
-        raise DataError(f"{name}: no such dataset{cards.nearest(name, known)}; known: {', '.join(known)}")
+        raise DataError(f"{name}: no such dataset{nearest(name, known)}; known: {', '.join(known)}")
     return card, variant
 
 

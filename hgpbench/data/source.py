@@ -11,6 +11,7 @@ from hgpbench.data.names import data_folder, full_name, parse_name, stored_path
 from hgpbench.data.split import Fold, Split, split_rows
 from hgpbench.data.synthetic import Generator
 from hgpbench.errors import DataError
+from hgpbench.words import nearest
 
 __all__ = ["Fold", "Source", "data_folder", "open_source", "parse_name"]
 
@@ -184,5 +185,5 @@ def open_source(name: str, variant: str | None = None, folder: Path | None = Non
     asked = full_name(name, variant)
     if card is None:
         known = cards.known_names(folder)
-        raise DataError(f"{asked}: no such dataset{cards.nearest(name, known)}; known: {', '.join(known)}")
+        raise DataError(f"{asked}: no such dataset{nearest(name, known)}; known: {', '.join(known)}")
     raise DataError(f"{asked}: not fetched yet ({path} is missing); run `hgpbench fetch {asked}`")

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hgpbench.data.cards import Csv, Cut, Recipe, nearest
+from hgpbench.data.cards import Csv, Cut, Recipe
 from hgpbench.errors import DataError
+from hgpbench.words import nearest
 
 Array = NDArray[np.float64]
 CHUNK = 250_000  # rows of text held at once
