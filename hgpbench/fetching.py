@@ -45,6 +45,6 @@ def _told(result: FetchResult) -> str:
     if result.status == "generated":
         return f"{result.name}: drawn from the seed of each run; nothing to fetch"
     happened = {"written": f"written in {units.show_seconds(result.seconds)}", "present": "there already"}
-    rows = f"{result.rows:,} rows, {result.inputs} inputs, target {result.target}"
+    rows = f"{result.rows:,} rows, {result.inputs} input{'s' * (result.inputs != 1)}, target {result.target}"
     lines = [f"{result.name}: {rows}, {result.path} ({happened[result.status]})"]
     return "\n".join([*lines, *(f"    {note}" for note in result.notes)])

@@ -18,7 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "config": BASE | {"yamlfile"},
     "models": {"gp", "prediction", "errors", "scaling"},
     "scaling": {"errors"},
-    "data": BASE,
+    "data": BASE | {""},
     "bench": BASE | {"models", "data", "config", "metrics", "prediction", "scaling", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
     "display": BASE | {"bench"},

@@ -1,0 +1,161 @@
+"""Each command on the shipped smoke experiment, as a user types them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hgpbench import config, shipped
+from hgpbench.models import MODELS
+from tests.cli.conftest import Invoke
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which ``hgpbench run smoke`` has run."""
+    folder = tmp_path_factory.mktemp("smoke")
+    done = subprocess.run(
+        [sys.executable, "-m", "hgpbench", "run", "smoke", "--jobs", "2"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = 2 * len(config.load("smoke").entries)
+    assert done.stdout == f"{runs} done, 0 cached, 0 failed, 0 skipped\n"
+    assert len(done.stderr.splitlines()) == runs
+    return folder
+
+
+def test_smoke_covers_every_model() -> None:
+    assert {entry.model for entry in config.load("smoke").entries} == set(MODELS)
+
+
+def test_a_report_is_printed_and_written(smoke: Path, invoke: Invoke) -> None:
+    result = invoke("report", str(smoke / "results"), "--plot", "--html", "--out", "told")
+    assert result.exit_code == 0
+    assert all(f"| {label}" in result.stdout for label in MODELS)
+    page = Path("told/report.html").read_text()
+    assert page.count("data:image/") == len(list(Path("told/plots").glob("*.svg"))) > 0
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert {path.suffix for path in Path("told").rglob("*") if path.is_file()} == {
+        ".md",
+        ".html",
+        ".png",
+        ".svg",
+    }
+
+
+@pytest.mark.parametrize("kind", ["md", "csv", "latex", "json"])
+def test_every_format_names_every_model(kind: str, smoke: Path, invoke: Invoke) -> None:
+    result = invoke("report", str(smoke / "results" / "smoke"), "--format", kind, "--out", "told")
+    assert result.exit_code == 0
+    written = "".join(path.read_text() for path in Path("told").rglob("*") if path.is_file())
+    assert all(label in written for label in MODELS)
+
+
+def test_the_trivial_predictor_scores_what_it_must(smoke: Path, invoke: Invoke) -> None:
+    invoke("report", str(smoke / "results"), "--format", "json", "--out", "told")
+    [path] = Path("told").glob("*.json")
+    runs = [run for run in json.loads(path.read_text())["experiments"][0]["runs"] if run["label"] == "mean"]
+    assert len(runs) == 2
+    for run in runs:
+        assert run["msll"] == pytest.approx(0, abs=1e-12)
+        assert run["smse"] == pytest.approx(1, abs=0.1)
+
+
+def test_an_unknown_format_is_refused(smoke: Path, invoke: Invoke) -> None:
+    result = invoke("report", str(smoke / "results"), "--format", "docx")
+    assert result.exit_code == 2
+    assert "md, csv, latex, json" in result.stderr
+
+
+def test_the_schema_is_json(invoke: Invoke) -> None:
+    assert json.loads(invoke("schema").stdout) == config.schema()
+
+
+def test_models_are_listed_with_reference_and_parameters(invoke: Invoke) -> None:
+    text = invoke("models").stdout
+    assert all(f"{name}: " in text for name in MODELS)
+    assert "max_iter=" in text
+    assert "Parameters" in invoke("models", "gp").stdout
+    unknown = invoke("models", "gq")
+    assert (unknown.exit_code, "did you mean 'gp'?" in unknown.stderr) == (2, True)
+
+
+def test_datasets_are_listed(invoke: Invoke) -> None:
+    text = invoke("datasets").stdout
+    assert all(name in text for name in shipped.names("datasets"))
+
+
+def test_doctor_tells_the_blas(invoke: Invoke) -> None:
+    text = invoke("doctor").stdout
+    assert "numpy" in text
+    assert "threads" in text
+
+
+def test_own_data_becomes_a_dataset_and_runs(folder: Path, invoke: Invoke) -> None:
+    rows = "\n".join(f"{i},{i % 7},{2 * i + i % 5}" for i in range(60))
+    (folder / "mine.csv").write_text(f"a,b,y\n{rows}\n")
+    fetched = invoke("fetch", "--csv", "mine.csv", "--target", "y", "--name", "mine")
+    assert fetched.exit_code == 0, fetched.stderr
+    assert fetched.stdout.startswith("mine: 60 rows, 2 inputs, target y")
+    assert "mine" in invoke("datasets").stdout
+    assert invoke("fetch", "mine", "--check").exit_code == 0
+    (folder / "mine.yaml").write_text("name: mine\ndataset: mine\nmodels: {linear: }\n")
+    plan = invoke("run", "mine.yaml", "--dry-run")
+    assert plan.exit_code == 0, plan.stderr
+    assert "1 to run" in plan.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fetch"], "no dataset given"),
+        (["fetch", "protien"], "did you mean 'protein'?"),
+        (["fetch", "toy", "--target", "y"], "--target and --name belong to --csv"),
+        (["fetch", "--csv", "nowhere.csv", "--target", "y", "--name", "x"], "nowhere.csv: no such file"),
+        (["fetch", "protein", "--check"], "not fetched yet"),
+        (["run", "smok"], "did you mean 'smoke'?"),
+        (["run", "smoke", "--only", "gq"], "--only gq: no such label; did you mean 'gp'?"),
+        (["run", "smoke", "--seeds", "4-2"], "--seeds 4-2"),
+        (["run", "smoke", "--seeds", "x"], "'x' is not a seed or a range"),
+        (["run", "smoke", "--seeds", "1", "--repeats", "2"], "give one of them"),
+        (["report", "nowhere"], "nowhere: no such folder"),
+    ],
+)  # fmt: skip
+def test_a_wrong_command_gets_one_line_and_exit_code_2(
+    words: list[str], message: str, invoke: Invoke, folder: Path
+) -> None:
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert not list(folder.iterdir())
+
+
+def test_every_command_and_option_is_in_the_readme(invoke: Invoke) -> None:
+    readme = (REPOSITORY / "README.md").read_text()
+    top = invoke("--help").stdout
+    commands = [line.split()[0] for line in top.partition("Commands:")[2].splitlines() if line.strip()]
+    assert {"fetch", "datasets", "models", "run", "report", "schema", "doctor"} <= set(commands)
+    for command in commands:
+        assert f"hgpbench {command}" in readme, command
+        words = invoke(command, "--help").stdout.split()
+        options = {word.rstrip(",.:;") for word in words if word.startswith("--")} - {"--help"}
+        missing = {option for option in options if option not in readme}
+        assert not missing, f"{command}: {missing}"
+
+
+def test_every_model_and_dataset_is_in_the_readme() -> None:
+    readme = (REPOSITORY / "README.md").read_text()
+    for name in [*MODELS, *shipped.names("datasets")]:
+        assert f"`{name}`" in readme, name
