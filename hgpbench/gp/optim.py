@@ -137,7 +137,8 @@ class _Minimand:
             return -self.evaluation.value, -self.evaluation.grad
         evaluation = self._recorder.evaluate(x)
         if not evaluation.usable:
-            fall = abs(float(self.evaluation.grad @ (x - self.x)))
+            with np.errstate(over="ignore"):
+                fall = min(abs(float(self.evaluation.grad @ (x - self.x))), 1e100)
             return -self.evaluation.value + fall, 3.0 * self.evaluation.grad
         self._trial = (x.copy(), evaluation)
         return -evaluation.value, -evaluation.grad

@@ -12,6 +12,9 @@ from hgpbench.gp.optim import Evaluation, Objective
 
 Values = Mapping[str, ArrayLike]
 
+LARGEST_LOG = 100.0
+"""Searches leap along flat directions: a positive parameter outside 1e-43 to 1e43 is a rejected step."""
+
 
 class Bound(NamedTuple):
     """A bound at named parameters: its value, its derivative by each of them, the relative jitter it took."""
@@ -90,7 +93,13 @@ def objective(
     """A bound of named parameters as a function of a flat vector; the ``held`` ones stay as they are."""
     fixed = {name: np.asarray(value, dtype=float) for name, value in (held or {}).items()}
 
+    is_log = np.zeros(layout.size, dtype=bool)
+    for name, where in layout.slices().items():
+        is_log[where] = name in layout.positive
+
     def flat_objective(x: Array) -> Evaluation:
+        if np.abs(x[is_log]).max(initial=0.0) > LARGEST_LOG:
+            return Evaluation(-np.inf, np.zeros_like(x))
         values = layout.unpack(x)
         found = bound(fixed | values)
         return Evaluation(found.value, layout.pack_grad(values, found.grads), found.jitter)
