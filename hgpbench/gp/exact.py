@@ -81,8 +81,9 @@ class ExactProblem:
     def _factorise(self, kernel: SEARD, sigma2: float) -> tuple[Array, float]:
         """Fill K and the factor of A; alpha = A^-1 y and the relative jitter."""
         kernel.gram(self.X, out=self._K)
-        np.einsum("ii->i", self._K)[...] += sigma2
-        jitter = cholesky(self._K, kernel.s2_k, JITTER, out=self._L).jitter
+        # The usual jitter goes in here: ``cholesky`` would copy the matrix to add it.
+        np.einsum("ii->i", self._K)[...] += sigma2 + JITTER * kernel.s2_k
+        jitter = JITTER + cholesky(self._K, kernel.s2_k, out=self._L).jitter
         alpha, _ = lapack.dpotrs(self._L, self.y, lower=True)
         return alpha, jitter
 

@@ -8,7 +8,9 @@ from hgpbench.models.fitc import FITC
 from hgpbench.models.gp import ExactGP
 from hgpbench.models.linear import Linear
 from hgpbench.models.mean import Mean
+from hgpbench.models.vhgp import VHGP
 from hgpbench.models.vsgp import VSGP
+from hgpbench.models.vshgp import VSHGP
 
 MODELS: dict[str, type[Estimator]] = {
     "mean": Mean,
@@ -16,7 +18,9 @@ MODELS: dict[str, type[Estimator]] = {
     "gp": ExactGP,
     "vsgp": VSGP,
     "fitc": FITC,
+    "vshgp": VSHGP,
+    "vhgp": VHGP,
 }
 """Every model, from the simplest to the most elaborate."""
 
-__all__ = ["FITC", "MODELS", "VSGP", "Estimator", "ExactGP", "Linear", "Mean"]
+__all__ = ["FITC", "MODELS", "VHGP", "VSGP", "VSHGP", "Estimator", "ExactGP", "Linear", "Mean"]

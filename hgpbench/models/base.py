@@ -56,13 +56,15 @@ class Estimator(RegressorMixin, BaseEstimator):
     def predict_dist(self, X: ArrayLike) -> Prediction:
         """The predictive distribution of y at the rows of ``X``."""
         check_is_fitted(self)
-        inputs = validate_data(self, X, dtype=np.float64, reset=False)
+        inputs = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         prediction = self._moments(self._scaling.inputs(inputs))
         return prediction.rescale(self._scaling.y_shift, self._scaling.y_scale)
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        """Training data as finite doubles, at least two rows."""
-        inputs, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        """Training data as finite doubles, at least two rows; one order, so that sums round alike."""
+        inputs, target = validate_data(
+            self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
+        )
         return inputs, np.asarray(target, dtype=np.float64)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:

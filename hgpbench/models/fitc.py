@@ -1,6 +1,10 @@
 """The fully independent training conditional: a sparse GP with constant noise."""
 
+import numpy as np
+
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least
+from hgpbench.models.initial import guess
+from hgpbench.models.placement import inducing_points
 from hgpbench.models.sparse import fit_sparse
 from hgpbench.prediction import Prediction
 
@@ -55,16 +59,11 @@ class FITC(Estimator):
         check_at_least("max_iter", self.max_iter, 1)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        scaling = self._scaling
-        fit = fit_sparse(
-            "fitc",
-            scaling.inputs(X),
-            scaling.target(y),
-            n_inducing=self.n_inducing,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-            callback=self._reporter(callback, len(y)),
-        )
+        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
+        inputs, target = scaling.inputs(X), scaling.target(y)
+        first = guess(inputs, target) | {"Xm": inducing_points(inputs, self.n_inducing, rng)}
+        report = self._reporter(callback, len(y))
+        fit = fit_sparse("fitc", inputs, target, first, max_iter=self.max_iter, callback=report)
         self._keep(fit.result, len(y))
         self._posterior, self._noise = fit.posterior, fit.noise_var
         for name, value in fit.learned(scaling).items():

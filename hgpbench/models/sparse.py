@@ -1,8 +1,6 @@
-"""What VSGP and FITC share: one collapsed bound, maximised over kernel, noise and inducing inputs."""
+"""A sparse GP with constant noise: one collapsed bound, maximised over kernel, noise and inducing inputs."""
 
 from dataclasses import dataclass
-
-import numpy as np
 
 from hgpbench.gp import collapsed
 from hgpbench.gp.collapsed import Kind
@@ -11,8 +9,7 @@ from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
 from hgpbench.models.base import Array
-from hgpbench.models.initial import Values, guess
-from hgpbench.models.placement import inducing_points
+from hgpbench.models.initial import Values
 from hgpbench.models.scaling import Scaling
 
 
@@ -44,17 +41,16 @@ def fit_sparse(
     kind: Kind,
     X: Array,
     y: Array,
+    first: Values,
     *,
-    n_inducing: int,
     max_iter: int,
-    random_state: int | None,
-    callback: Callback | None,
+    held: tuple[str, ...] = (),
+    callback: Callback | None = None,
 ) -> SparseFit:
-    """L-BFGS on the collapsed bound of ``kind``, on scaled ``X`` and ``y``, from data-driven values."""
-    first = guess(X, y) | {"Xm": inducing_points(X, n_inducing, np.random.default_rng(random_state))}
-    layout = Layout.of(first, positive=collapsed.POSITIVE)
+    """L-BFGS from ``first`` (s2_k, ell, sigma2, Xm), on scaled data; the ``held`` ones stay as they are."""
+    layout = Layout.of(first, positive=collapsed.POSITIVE).only(first.keys() - set(held))
     memory = Latent(len(X), len(first["Xm"]))
-    bound = objective(lambda values: collapsed.bound(values, X, y, memory, kind), layout)
+    bound = objective(lambda values: collapsed.bound(values, X, y, memory, kind), layout, held=first)
     result = lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback)
-    values = layout.unpack(result.x)
+    values = first | layout.unpack(result.x)
     return SparseFit(result, values, collapsed.posterior(values, X, y, memory, kind))

@@ -1,0 +1,84 @@
+"""The variational sparse heteroscedastic GP."""
+
+import numpy as np
+
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least
+from hgpbench.models.hetero import fit_hetero
+from hgpbench.models.placement import inducing_points
+from hgpbench.prediction import Prediction
+
+
+class VSHGP(Estimator):
+    """Variational sparse GP whose log noise variance is a second sparse GP: the bound F_V, by L-BFGS.
+
+    y = f(x) + N(0, e^g(x)); O(n (m^2 + u^2)) an iteration. The predictive distribution is a normal mixture.
+
+    Parameters
+    ----------
+    n_inducing_f : int, default=100
+        Inducing points m of f; all distinct rows where they are fewer. Their positions X_m are optimised.
+    n_inducing_g : int, default=100
+        Inducing points u of the log noise variance g, likewise X_u.
+    max_iter : int, default=100
+        Most iterations of L-BFGS on F_V; two sparse GPs of 30 iterations each give the initial values.
+    standardize : bool, default=True
+        Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
+    random_state : int or None, default=None
+        Seed of the initial inducing points (k-means).
+
+    Attributes
+    ----------
+    lengthscales_f_, lengthscales_g_ : arrays of shape (d,)
+        Lengthscales l_i of f and of g.
+    signal_var_f_, signal_var_g_ : float
+        Signal variances sigma^2_s of f and of g (a log variance, so without units).
+    noise_mean_ : float
+        Prior mean mu_0 of g, the log noise variance.
+    inducing_f_, inducing_g_ : arrays of shape (m, d) and (u, d)
+        Inducing inputs X_m and X_u.
+    lam_ : array of shape (n,)
+        Variational parameters, the diagonal of Lambda_nn.
+    elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
+        The bound F_V and how it was reached (evaluations include the initial sparse GPs'); see
+        ``hgpbench.models.base``.
+    """
+
+    reference = "Liu, Ong and Cai (2020), Large-scale heteroscedastic regression via Gaussian process"
+
+    def __init__(
+        self,
+        n_inducing_f: int = 100,
+        n_inducing_g: int = 100,
+        max_iter: int = 100,
+        standardize: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_inducing_f = n_inducing_f
+        self.n_inducing_g = n_inducing_g
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        check_at_least("n_inducing_f", self.n_inducing_f, 1)
+        check_at_least("n_inducing_g", self.n_inducing_g, 1)
+        check_at_least("max_iter", self.max_iter, 1)
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
+        inputs = scaling.inputs(X)
+        self._fit = fit_hetero(
+            inputs,
+            scaling.target(y),
+            inducing_points(inputs, self.n_inducing_f, rng),
+            inducing_points(inputs, self.n_inducing_g, rng),
+            max_iter=self.max_iter,
+            move_inducing=True,
+            callback=self._reporter(callback, len(y)),
+        )
+        self._keep(self._fit.result, len(y))
+        for name, value in self._fit.learned(scaling).items():
+            setattr(self, name, value)
+
+    def _moments(self, X: Array) -> Prediction:
+        return self._fit.prediction(X)
