@@ -10,7 +10,7 @@ _MOST_DIGITS = 6  # of a mean whose deviation is small
 _NOTHING = 1e-9  # a deviation smaller than this share of the mean is round-off
 
 
-def mean_sd(stat: Stat) -> str:
+def mean_sd(stat: Stat, most: int = _MOST_DIGITS) -> str:
     """``0.123 ± 0.004`` with two significant digits of the deviation; the mean alone where there is none."""
     if stat.n == 0:
         return ABSENT
@@ -20,9 +20,9 @@ def mean_sd(stat: Stat) -> str:
         return f"{plain(stat.mean)} ± 0"
     size = max(abs(stat.mean), stat.sd)
     if 1e-4 <= size < 1e6:
-        return _fixed(stat.mean, stat.sd)
+        return _fixed(stat.mean, stat.sd, most)
     power = _power(size)
-    return f"({_fixed(stat.mean / 10.0**power, stat.sd / 10.0**power)})e{power:+03d}"
+    return f"({_fixed(stat.mean / 10.0**power, stat.sd / 10.0**power, most)})e{power:+03d}"
 
 
 def plain(value: float, digits: int = _DIGITS) -> str:
@@ -36,15 +36,14 @@ def plain(value: float, digits: int = _DIGITS) -> str:
     return f"{value:.{max(0, digits - 1 - _power(value))}f}"
 
 
-def _fixed(mean: float, sd: float) -> str:
+def _fixed(mean: float, sd: float, most: int) -> str:
     wanted = 1 - _power(float(f"{sd:.1e}"))  # rounded first: 0.0996 is 0.10, not 0.100
-    most = _MOST_DIGITS - 1 - _power(max(abs(mean), sd))
-    decimals = max(0, min(wanted, most))
+    decimals = max(0, min(wanted, most - 1 - _power(max(abs(mean), sd))))
     text = f"{mean:.{decimals}f}"
     if float(text) == 0:
         text = text.removeprefix("-")
     spread = f"{sd:.{decimals}f}"
-    return f"{text} ± {spread if float(spread) else f'{sd:.1e}'}"
+    return f"{text} ± {spread if float(spread) else f'<{10.0**-decimals:.{decimals}f}'}"
 
 
 def _power(value: float) -> int:

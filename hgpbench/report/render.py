@@ -148,7 +148,7 @@ def _latex_table(table: Table) -> str:
 
 def _latex_cell(cell: Cell) -> str:
     """Numbers in mathematics, so that a minus is one; the best in bold."""
-    if not cell.is_number or not re.fullmatch(r"[-+0-9.e±() ]+", cell.text):
+    if not cell.is_number or not re.fullmatch(r"[-+0-9.e±()< ]+", cell.text):
         return tex(cell.text)
     number = re.sub(r"e([-+]\d+)", lambda e: rf" \times 10^{{{int(e[1])}}}", cell.text).replace("±", r"\pm")
     return rf"$\mathbf{{{number}}}$" if cell.is_best else f"${number}$"

@@ -17,6 +17,8 @@ _COST_TITLES = {
     "total_seconds": "total [s]",
     "peak_memory_bytes": "peak memory [MB]",
 }
+_COST_DIGITS = 4
+_ROUND_OFF = 1e-12  # of a score without a unit; with one, a number so small may be meant
 _SCALES = {"coverage95": 100.0, "peak_memory_bytes": 1e-6}
 
 
@@ -116,4 +118,8 @@ def _table(experiment: Experiment, caption: str, quantities: list[str]) -> Table
 
 def _text(row: Row, quantity: str) -> str:
     stat, scale = row.stats[quantity], _SCALES.get(quantity, 1.0)
-    return numbers.mean_sd(Stat(stat.mean * scale, stat.sd * scale, stat.n))
+    shown = Stat(stat.mean * scale, stat.sd * scale, stat.n)
+    if quantity not in METRICS:
+        return numbers.mean_sd(shown, most=_COST_DIGITS)
+    is_round_off = abs(shown.mean) <= _ROUND_OFF and not shown.sd > _ROUND_OFF
+    return "0" if is_round_off and not METRICS[quantity].in_units else numbers.mean_sd(shown)

@@ -23,7 +23,7 @@ from hgpbench.report.summary import Stat
         (0.0, 0.0, "0 ± 0"),
         (3.21e-7, 4.5e-9, "(3.210 ± 0.045)e-07"),
         (9.87e8, 1.2e7, "(9.87 ± 0.12)e+08"),
-        (1.0, 1e-7, "1.00000 ± 1.0e-07"),
+        (1.0, 1e-7, "1.00000 ± <0.00001"),
         (2.5, math.nan, "2.500"),
         (math.inf, math.nan, "inf"),
         (math.nan, math.nan, "nan"),
@@ -31,6 +31,11 @@ from hgpbench.report.summary import Stat
 )
 def test_mean_and_deviation(mean: float, sd: float, expected: str) -> None:
     assert mean_sd(Stat(mean, sd, 5)) == expected
+
+
+def test_fewer_digits_of_a_mean_on_request() -> None:
+    assert mean_sd(Stat(139.024, 0.024, 5), most=4) == "139.0 ± <0.1"
+    assert mean_sd(Stat(139.024, 0.54, 5), most=4) == "139.0 ± 0.5"
 
 
 def test_nothing_measured_is_a_dash() -> None:

@@ -31,6 +31,7 @@ def many(fake):
 
 SITUATIONS = {
     "one run": (lambda fake: [fake("solo", 0.3)], 1),
+    "narrow times": (lambda fake: [fake(f"m{i}", 0.1 * i, seconds=0.02 * 2**i) for i in range(5)], 2),
     "usual": (lambda fake: [fake("mean", 1.0, noise=1.0), fake("vshgp", 0.05, mixture=True)], 4),
     "many": (many, 2),
 }
@@ -75,7 +76,8 @@ def legible(figure: Figure) -> list[Text]:
         found += [axes.title, axes.xaxis.label, axes.yaxis.label]
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
-            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+            ticks = [tick for tick in ticks if low <= tick.get_loc() <= high]
             found += [tick.label1 for tick in ticks if tick.label1.get_visible()]
     return [text for text in dict.fromkeys(found) if text.get_text().strip()]
 
@@ -99,7 +101,7 @@ def test_styles_differ_in_colour_marker_and_line() -> None:
 )
 def test_axes_are_logarithmic_where_values_span_magnitudes(values: list[float], scale: str) -> None:
     axes = Figure().subplots()
-    style.widen(axes.set_yscale, [*values, float("inf")])
+    style.widen(axes.yaxis, [*values, float("inf")])
     assert axes.get_yscale() == scale
 
 

@@ -26,7 +26,11 @@ PLOTS = (
     Plot("tradeoff", "Scores against time: small points are runs, large ones their means", tradeoff),
     Plot("boxes", "Scores over seeds", boxes),
     Plot("one_input", "Predictions and learned noise, lowest finished seed", one_input),
-    Plot("noise", "Distribution of the noise variance over test points, all seeds", noise),
+    Plot(
+        "noise",
+        "Noise variance over test points, all seeds; constant noise is a line, its range over seeds shaded",
+        noise,
+    ),
     Plot("calibration", "Calibration of central intervals, all seeds", calibration),
     Plot("pit", "Probability integral transform, all seeds", pit_histogram),
     Plot("traces", "Convergence", traces),

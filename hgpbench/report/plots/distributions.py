@@ -40,10 +40,9 @@ def noise(experiment: Experiment, styles: Styles) -> Figure | None:
     for label, sample in curves.items():
         axes.plot(grid, density(sample, grid), color=styles[label].colour, linestyle=styles[label].line)
     for label, values in lines.items():
-        for value in values:
-            axes.axvline(
-                value, color=styles[label].colour, linestyle=styles[label].line, alpha=0.8, linewidth=1.2
-            )
+        how = styles[label]
+        axes.axvline(float(np.mean(values)), color=how.colour, linestyle=how.line)
+        axes.axvspan(float(np.min(values)), float(np.max(values)), color=how.colour, alpha=0.12, linewidth=0)
     axes.set_xlabel(f"log noise variance (natural logarithm, unit of {target_name(experiment)} squared)")
     axes.set_ylabel("density, peak = 1")
     axes.set_xlim(grid[0], grid[-1])
@@ -90,8 +89,8 @@ def pit_histogram(experiment: Experiment, styles: Styles) -> Figure | None:
     counts = _pit(experiment)
     if not counts:
         return None
-    columns = min(_PIT_COLUMNS, len(counts))
-    rows = math.ceil(len(counts) / columns)
+    rows = math.ceil(len(counts) / _PIT_COLUMNS)
+    columns = math.ceil(len(counts) / rows)
     drawn = style.figure(0.7 + 1.75 * rows, width=max(4.0, style.WIDTH * columns / _PIT_COLUMNS))
     panels = drawn.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, (label, pit) in zip(panels, counts.items(), strict=False):
@@ -99,6 +98,8 @@ def pit_histogram(experiment: Experiment, styles: Styles) -> Figure | None:
         axes.set_title(style.wrapped(label, 28), fontsize=8.5)
     for axes in panels[len(counts) :]:
         axes.set_visible(False)
+    for axes in panels[len(counts) - columns : len(counts)]:  # the lowest of each column, also in a short row
+        axes.tick_params(labelbottom=True)
     highest = max(float(np.max(_bars(pit))) for pit in counts.values())
     panels[0].set_ylim(0, max(1.5, min(1.08 * highest, 6.0)))
     drawn.supxlabel("probability integral transform", fontsize=9)

@@ -29,8 +29,8 @@ def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
         _draw_timed(axes, found[metric], styles)
         axes.set_ylabel(_axis_label(experiment, metric))
         style.reference(axes, METRICS[metric].trivial or 0.0)
-        style.widen(axes.set_yscale, [score for points in found[metric].values() for _, score in points])
-        axes.set_xscale("log")
+        style.widen(axes.yaxis, [score for points in found[metric].values() for _, score in points])
+        style.logarithmic(axes.xaxis, [s for points in found[metric].values() for s, _ in points])
         axes.set_xlabel("time of fit and prediction [s]")
     style.legend_below(
         drawn, [*(style.legend_marker(label, styles[label]) for label in labels), _trivial_entry()]
@@ -51,7 +51,7 @@ def boxes(experiment: Experiment, styles: Styles) -> Figure | None:
             _draw_box(axes, place, scores, styles[label])
             everything += scores
         style.reference(axes, METRICS[metric].trivial or 0.0, vertical=True)
-        style.widen(axes.set_xscale, everything)
+        style.widen(axes.xaxis, everything)
         axes.set_xlabel(_axis_label(experiment, metric))
         axes.set_ylim(len(labels) - 0.4, -0.6)  # the first label on top, as in the tables
         axes.set_yticks(range(len(labels)), [style.wrapped(label, 40) for label in labels])

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal
@@ -11,8 +11,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
@@ -124,7 +126,16 @@ def finite(values: Iterable[float]) -> list[float]:
     return [value for value in values if math.isfinite(value)]
 
 
-def widen(set_scale: Callable[..., None], values: ArrayLike) -> None:
+def logarithmic(axis: Axis, values: Sequence[float]) -> None:
+    """A logarithmic axis in plain numbers: at 1, 2 and 5, or only at powers of ten where it is long."""
+    _scale(axis, "log")
+    is_long = bool(values) and max(values) > 100 * min(values)
+    axis.set_major_locator(LogLocator(subs=(1.0,) if is_long else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def widen(axis: Axis, values: ArrayLike) -> None:
     """Make an axis logarithmic, both ways if need be, where its values span orders of magnitude."""
     shown = np.asarray(values, dtype=float)
     shown = shown[np.isfinite(shown)]
@@ -132,9 +143,14 @@ def widen(set_scale: Callable[..., None], values: ArrayLike) -> None:
         return
     low, high = float(np.min(shown)), float(np.max(shown))
     if low > 0 and high / low > _WIDE_RATIO:
-        set_scale("log")
+        logarithmic(axis, [low, high])
     elif low <= 0 and high - low > _WIDE_RATIO:
-        set_scale("symlog", linthresh=1.0)
+        _scale(axis, "symlog", linthresh=1.0)
+
+
+def _scale(axis: Axis, name: str, **settings: float) -> None:
+    set_scale = axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale
+    set_scale(name, **settings)
 
 
 def reference(axes: Axes, value: float, vertical: bool = False) -> None:

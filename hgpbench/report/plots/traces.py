@@ -26,10 +26,11 @@ def traces(experiment: Experiment, styles: Styles) -> Figure | None:
         for label, curves in found.items():
             for curve in curves:
                 _draw(axes, curve[:, column], curve[:, 2], styles[label], alone=len(curves) == 1)
-        if _is_wide([curve[-1, column] for curves in found.values() for curve in curves]):
-            axes.set_xscale("log")
+        ends = [float(curve[-1, column]) for curves in found.values() for curve in curves]
+        if min(ends) > 0 and max(ends) > _WIDE_RATIO * min(ends):  # else the short ones would be a wall
+            style.logarithmic(axes.xaxis, ends)
         axes.set_xlabel(words)
-    panels[0].set_ylabel("bound on the log evidence (higher is better)")
+    panels[0].set_ylabel("log evidence or its bound, higher is better")
     panels[0].set_ylim(*_span([curve for curves in found.values() for curve in curves]))
     style.legend_below(drawn, [style.legend_line(label, styles[label]) for label in found])
     return drawn
@@ -52,12 +53,6 @@ def _draw(axes: Axes, x: Array, y: Array, how: style.Style, alone: bool) -> None
         alpha=1.0 if alone else 0.6,
     )
     axes.plot(x[-1:], y[-1:], color=how.colour, marker=how.marker, markersize=4, linestyle="none")
-
-
-def _is_wide(ends: list[float]) -> bool:
-    """Whether the longest trace is so much longer than the shortest that only a logarithm shows both."""
-    positive = [end for end in ends if end > 0]
-    return bool(positive) and max(positive) > _WIDE_RATIO * min(positive)
 
 
 def _span(curves: list[Array]) -> tuple[float, float]:
