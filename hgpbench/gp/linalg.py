@@ -50,6 +50,12 @@ def cholesky(
     return _with_jitter(_factor, A, scale, jitter, max_jitter, L)
 
 
+def _is_proper(L: Array) -> bool:
+    """Whether the diagonal is positive and finite; LAPACK lets NaN and infinity pass."""
+    diagonal = np.einsum("ii->i", L)
+    return bool(np.isfinite(diagonal).all() and (diagonal > 0.0).all())
+
+
 def logdet(L: Array) -> float:
     """log |L L^T| of a triangular factor."""
     return 2.0 * float(np.log(np.einsum("ii->i", L)).sum())
@@ -117,7 +123,7 @@ def _with_jitter(
         if jitter > 0.0:
             jittered = np.array(A, order="F")
             np.einsum("ii->i", jittered)[...] += jitter * scale
-        if factor(jittered, out) and np.isfinite(np.einsum("ii->i", out)).all():
+        if factor(jittered, out) and _is_proper(out):
             return Cholesky(out, jitter)
         following = 10.0 * jitter if jitter > 0.0 else 1e-10
         if following > max_jitter * (1.0 + 1e-9) or not np.isfinite(A).all():

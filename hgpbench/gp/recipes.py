@@ -3,9 +3,9 @@
 The paper's variables are a poor choice for a line search: the tied mean mu_g = mu0 + Q (lambda - 1/2)
 amplifies every change of lambda, so lambda hardly moves. ``natural`` frees the mean of q(g_u), whose optimum
 is the same, and takes q(g_u) out of the search: each evaluation first refines it by natural steps from where
-the last iterate
-left it, and L-BFGS climbs phi(theta) = max_q F(theta, q). By the envelope theorem the derivative of phi is that of
-F at the refined q. On toy it passes the bound of the paper's recipe in a third of the evaluations.
+the last iterate left it, and L-BFGS climbs phi(theta) = max_q F(theta, q). By the envelope theorem the
+derivative of phi is that of F at the refined q. On toy it passes the paper's recipe in a third of the
+evaluations.
 """
 
 from collections.abc import Iterable
