@@ -245,10 +245,17 @@ def report(
     """Tables, tests and plots from stored predictions."""
     with _one_line_errors():
         from hgpbench import report as reports
+        from hgpbench.display import counting
 
-        summary = reports.build(
-            path, out or path / "report", formats=tuple(format_ or ("md",)), plot=plot, html=html
-        )
+        with counting("scoring runs") as progress:
+            summary = reports.build(
+                path,
+                out or path / reports.FOLDER,
+                formats=tuple(format_ or ("md",)),
+                plot=plot,
+                html=html,
+                progress=progress,
+            )
         typer.echo(summary.text)
         for written in summary.files:
             typer.echo(f"wrote {written}", err=True)

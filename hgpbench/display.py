@@ -1,6 +1,7 @@
 """Progress of runs: a live bar on a terminal, one line per ended run anywhere else."""
 
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -88,6 +89,18 @@ def _summary(job: Job, record: Record | None) -> str:
     return f"[{colour}]{record.status:8}[/] {escape(name)}: {escape(detail)}"
 
 
-def stderr_console() -> Console:
-    """Where errors and notices go."""
-    return Console(stderr=True, highlight=False, file=sys.stderr)
+@contextmanager
+def counting(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for work that counts to a total; nothing where standard error is not a terminal."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(compact=True),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
