@@ -63,7 +63,7 @@ def main(folder: Path, job: Job, origin: dict[str, Any], channel: Connection) ->
 
 def _run(folder: Path, job: Job, origin: dict[str, Any], reporter: Reporter) -> None:
     try:
-        record, arrays = execute(job, origin, reporter)
+        record, arrays = execute(job, origin, reporter, folder / records.CHECKPOINT)
     except Refusal as error:
         _leave(folder, job, origin, "skipped", str(error))
     except HgpbenchError as error:
@@ -76,6 +76,7 @@ def _run(folder: Path, job: Job, origin: dict[str, Any], reporter: Reporter) -> 
         _leave(folder, job, origin, "failed", f"{type(error).__name__}: {error}".splitlines()[0])
     else:
         records.write(folder, record, arrays)
+    (folder / records.CHECKPOINT).unlink(missing_ok=True)
 
 
 def _leave(folder: Path, job: Job, origin: dict[str, Any], status: Status, reason: str) -> None:

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,17 @@ def build(name: str, params: dict[str, Any], seed: int) -> Any:
     return kind(**params, **seeded)
 
 
-def fit(model: Any, X: Array, y: Array, callback: Callable[[int, int | None, float], None]) -> None:
-    """Fit, telling the progress where the model can tell it."""
-    if "callback" in inspect.signature(model.fit).parameters:
-        model.fit(X, y, callback=callback)
-    else:
-        model.fit(X, y)
+def fit(
+    model: Any, X: Array, y: Array, callback: Callable[[int, int | None, float], None], checkpoint: Path
+) -> float:
+    """Fit, telling progress and keeping checkpoints where the model can.
+
+    Returns the seconds that earlier, interrupted attempts had spent on what this one continued.
+    """
+    offered = {"callback": callback, "checkpoint": checkpoint}
+    wanted = inspect.signature(model.fit).parameters
+    model.fit(X, y, **{name: value for name, value in offered.items() if name in wanted})
+    return float(getattr(model, "resumed_seconds_", 0.0))
 
 
 def predict(model: Any, X: Array) -> Prediction:

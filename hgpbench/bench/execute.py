@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Clock:
         return {f"{name}_wall": time.perf_counter() - self.wall, f"{name}_cpu": _cpu_time() - self.cpu}
 
 
-def execute(job: Job, origin: dict[str, Any], progress: Progress) -> tuple[Record, Arrays]:
+def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Path) -> tuple[Record, Arrays]:
     """Load, split by seed, standardise on training rows, fit, predict, undo the standardisation."""
     total = Clock.start()
     source = open_source(job.dataset["name"], job.dataset["variant"])
@@ -53,8 +54,11 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress) -> tuple[Recor
     with threadpool_limits(job.threads):
         progress("fit", 0, None, None)
         clock = Clock.start()
-        estimators.fit(model, X_train, y_train, lambda step, of, bound: progress("fit", step, of, bound))
+        before = estimators.fit(
+            model, X_train, y_train, lambda step, of, bound: progress("fit", step, of, bound), checkpoint
+        )
         timings = clock.read("fit")
+        timings["fit_wall"] += before  # of attempts that were killed and continued here
 
         progress("predict", 0, None, None)
         clock = Clock.start()
@@ -75,7 +79,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress) -> tuple[Recor
         train_var=float(np.var(fold.y_train)),
         timings=timings | total.read("total"),
         peak_memory=peak_memory(),
-        fit=outcome(model),
+        fit=outcome(model) | {"resumed_after": before},
         provenance={**origin, "blas": pools, "threads": job.threads},
     )
     return record, arrays(fold, prediction, model, standard)
@@ -102,7 +106,9 @@ def outcome(model: Any) -> dict[str, Any]:
         "evaluations": getattr(model, "n_evaluations_", None),
         "jitter": getattr(model, "jitter_", None),
     }
-    return {key: value.item() if isinstance(value, np.generic) else value for key, value in told.items()}
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in told.items()}
+    # A record holds finite numbers only; an evidence that is not one is as good as none.
+    return {key: None if isinstance(v, float) and not np.isfinite(v) else v for key, v in plain.items()}
 
 
 def arrays(fold: Fold, prediction: Prediction, model: Any, standard: Standardiser) -> Arrays:

@@ -22,6 +22,7 @@ FORMAT = 1
 RECORD = "record.json"
 PREDICTIONS = "predictions.h5"
 LOG = "log.txt"
+CHECKPOINT = "checkpoint.h5"  # of a fit under way; gone once the run has ended
 
 Status = Literal["done", "failed", "timeout", "memory", "killed", "skipped"]
 STATUSES: tuple[str, ...] = get_args(Status)

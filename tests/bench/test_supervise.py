@@ -131,6 +131,19 @@ def test_same_seed_same_numbers_other_seed_other_data(hgpbench: Command, experim
     )
 
 
+def test_a_killed_fit_continues_from_its_checkpoint(hgpbench: Command, experiment: Write) -> None:
+    experiment('a: {model: "troubles:Resumes"}')
+    assert hgpbench("run", "mine.yaml").returncode == 3
+    assert stored()["a", 0].status == "killed"
+    folder = Path("results") / manifests.read(Path("results/mine")).entries[0].folder
+    assert (folder / records.CHECKPOINT).exists()
+    assert hgpbench("run", "mine.yaml").returncode == 0
+    record = stored()["a", 0]
+    assert record.fit["resumed_after"] == 1234.5
+    assert record.timings["fit_wall"] > 1234.5
+    assert not (folder / records.CHECKPOINT).exists()
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_cleanly(kind: signal.Signals, experiment: Write) -> None:
     experiment('a: {model: "troubles:Plain"}\nb: {model: "troubles:Waits"}')

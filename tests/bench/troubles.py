@@ -39,6 +39,19 @@ class Waits(Plain):
         return self
 
 
+class Resumes(Plain):
+    """Dies in the middle of its first fit, having left a checkpoint; then continues from it."""
+
+    def fit(self, X: Any, y: Any, *, checkpoint: Path | None = None) -> "Resumes":
+        assert checkpoint is not None
+        if not checkpoint.exists():
+            checkpoint.write_text("1234.5")
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.resumed_seconds_ = float(checkpoint.read_text())
+        super().fit(X, y)
+        return self
+
+
 class Raises(Plain):
     def fit(self, X: Any, y: Any) -> "Raises":
         sys.stdout.write("so far so good\n")
