@@ -83,11 +83,6 @@ class Estimator(RegressorMixin, BaseEstimator):
 
     def _keep(self, result: OptimResult, n: int) -> None:
         """Store how an optimisation ended; its bound is that of the scaled target."""
-        if result.outcome == "failed":
-            raise FitError(
-                f"{type(self).__name__}: the bound cannot be evaluated at the initial values; "
-                "rescale the data or set standardize=True"
-            )
         constant = self._scaling.log_jacobian(n)
         self.elbo_ = float(result.value) + constant
         self.trace_ = result.trace + np.array([0.0, 0.0, constant])
@@ -102,6 +97,16 @@ class Estimator(RegressorMixin, BaseEstimator):
             return None
         constant = self._scaling.log_jacobian(n)
         return lambda step, total, bound: callback(step, total, bound + constant)
+
+
+def ensure_started(result: OptimResult) -> OptimResult:
+    """The result, unless the bound could not even be evaluated at the initial values."""
+    if result.outcome == "failed":
+        raise FitError(
+            "the bound cannot be evaluated at the initial values: check the scales of the data, or leave "
+            "standardize=True"
+        )
+    return result
 
 
 def check_at_least(name: str, value: Any, least: float, kind: type = int) -> None:

@@ -6,7 +6,7 @@ from hgpbench.errors import Refusal
 from hgpbench.gp.exact import POSITIVE, ExactProblem
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, ensure_started
 from hgpbench.models.initial import guess, perturbed
 from hgpbench.prediction import Prediction
 
@@ -77,7 +77,7 @@ class ExactGP(Estimator):
         results = [
             lbfgs(evidence, layout.pack(start), max_iter=self.max_iter, callback=report) for start in starts
         ]
-        best = max(results, key=lambda result: result.value)
+        best = ensure_started(max(results, key=lambda result: result.value))
         self._keep(best, len(y))
         values = layout.unpack(best.x)
         self._posterior, self._noise = problem.posterior(values), float(values["sigma2"])

@@ -2,20 +2,23 @@
 
 import time
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from hgpbench.gp import vshgp
+from hgpbench.gp import recipes, vshgp
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
-from hgpbench.models.base import Array
+from hgpbench.models.base import Array, ensure_started
 from hgpbench.models.initial import Values
-from hgpbench.models.residuals import first_values
+from hgpbench.models.residuals import authors_values, first_values
 from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
 
+Optimizer = Literal["natural", "lbfgs", "paper"]
 INDUCING = ("Xm", "Xu")
+SHARE_ON_LAMBDA = 0.3  # of the paper's line searches go to lambda alone: 30 of 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,34 +49,53 @@ class HeteroFit:
         }
 
 
-def fit_hetero(
-    X: Array,
-    y: Array,
-    Xm: Array,
-    Xu: Array,
-    *,
-    max_iter: int,
-    move_inducing: bool,
-    callback: Callback | None,
-) -> HeteroFit:
-    """Maximise F_V over everything (inducing inputs unless held), on scaled data.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Scaled data, with the inducing points to start from; they are held unless ``move_inducing``."""
 
-    L-BFGS with a free whitened mean of q(g): the mean tied to lambda has the same optimum, but every lambda
-    then moves the noise of all its neighbours and the search hardly leaves its start.
-    """
-    started = time.perf_counter()
-    memory = vshgp.Workspace(len(X), len(Xm), len(Xu))
-    first, spent = first_values(X, y, Xm, Xu, memory, move_inducing=move_inducing)
-    layout = Layout.of(first, positive=vshgp.POSITIVE)
-    if not move_inducing:
-        layout = layout.only(name for name in first if name not in INDUCING)
-    prepared = time.perf_counter() - started
-    bound = objective(lambda values: vshgp.bound(values, X, y, memory), layout, held=first)
-    result = lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback)
-    result = replace(
-        result,
-        evaluations=result.evaluations + spent,
-        trace=result.trace + np.array([0.0, prepared, 0.0]),
-    )
-    values = first | layout.unpack(result.x)
-    return HeteroFit(result, values, *vshgp.posteriors(values, X, y, memory))
+    X: Array
+    y: Array
+    Xm: Array
+    Xu: Array
+    move_inducing: bool = True
+
+    def fit(self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None) -> HeteroFit:
+        """Maximise F_V by one of the recipes; time and evaluations include the search for initial values."""
+        started = time.perf_counter()
+        memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu))
+        if optimizer == "paper":
+            first, spent = authors_values(self.X, self.Xm, self.Xu), 0
+        else:
+            first, spent = first_values(
+                self.X, self.y, self.Xm, self.Xu, memory, move_inducing=self.move_inducing
+            )
+        prepared = time.perf_counter() - started
+        values, result = self._maximise(optimizer, first, memory, max_iter, callback)
+        result = replace(
+            ensure_started(result),
+            evaluations=result.evaluations + spent,
+            trace=result.trace + np.array([0.0, prepared, 0.0]),
+        )
+        return HeteroFit(result, values, *vshgp.posteriors(values, self.X, self.y, memory))
+
+    def _maximise(
+        self,
+        optimizer: Optimizer,
+        first: Values,
+        memory: vshgp.Workspace,
+        max_iter: int,
+        callback: Callback | None,
+    ) -> tuple[Values, OptimResult]:
+        hold = () if self.move_inducing else INDUCING
+        if optimizer == "natural":
+            return recipes.natural(
+                first, self.X, self.y, memory, max_iter=max_iter, hold=hold, callback=callback
+            )
+        if optimizer == "paper":
+            on_lambda = round(SHARE_ON_LAMBDA * max_iter)
+            searches = (on_lambda, max_iter - on_lambda)
+            return recipes.paper(first, self.X, self.y, memory, line_searches=searches, callback=callback)
+        layout = Layout.of(first, positive=vshgp.POSITIVE).only(first.keys() - set(hold))
+        bound = objective(lambda values: vshgp.bound(values, self.X, self.y, memory), layout, held=first)
+        result = lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback)
+        return first | layout.unpack(result.x), result

@@ -56,6 +56,21 @@ def first_values(
     return Start(values, f.result.evaluations + evaluations + LEVELLINGS)
 
 
+def authors_values(X: Array, Xm: Array, Xu: Array) -> Values:
+    """The fixed values of the authors' release for standardised data ('User'), mean tied to lambda."""
+    d = X.shape[1]
+    return {
+        "s2_kf": np.asarray(1.0),
+        "ell_f": np.full(d, 0.5),
+        "Xm": Xm,
+        "s2_kg": np.asarray(1.0),
+        "ell_g": np.full(d, 0.2),
+        "Xu": Xu,
+        "mu0": np.asarray(np.log(0.25)),
+        "lam": np.full(len(X), 0.5),
+    }
+
+
 def _fit_log_residuals(
     X: Array, y: Array, f: SparseFit, first: Values, Xu: Array
 ) -> tuple[SparseFit, float, int]:

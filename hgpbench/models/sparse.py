@@ -8,7 +8,7 @@ from hgpbench.gp.latent import Latent
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
-from hgpbench.models.base import Array
+from hgpbench.models.base import Array, ensure_started
 from hgpbench.models.initial import Values
 from hgpbench.models.scaling import Scaling
 
@@ -51,6 +51,6 @@ def fit_sparse(
     layout = Layout.of(first, positive=collapsed.POSITIVE).only(first.keys() - set(held))
     memory = Latent(len(X), len(first["Xm"]))
     bound = objective(lambda values: collapsed.bound(values, X, y, memory, kind), layout, held=first)
-    result = lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback)
+    result = ensure_started(lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback))
     values = first | layout.unpack(result.x)
     return SparseFit(result, values, collapsed.posterior(values, X, y, memory, kind))

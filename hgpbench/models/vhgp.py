@@ -4,21 +4,21 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least
-from hgpbench.models.hetero import fit_hetero
+from hgpbench.models.hetero import Problem
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 3_000
 
 
 class VHGP(Estimator):
-    """Variational heteroscedastic GP on all training points: VSHGP with X_m = X_u = X, by L-BFGS.
+    """Variational heteroscedastic GP on all training points: VSHGP with X_m = X_u = X.
 
     y = f(x) + N(0, e^g(x)). Cubic in the rows: it refuses more than 3,000 of them.
 
     Parameters
     ----------
     max_iter : int, default=100
-        Most iterations of L-BFGS on the bound; two GPs of 30 iterations each give the initial values.
+        Most iterations on the bound: natural steps on q(g) inside L-BFGS on all else.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
 
@@ -56,15 +56,8 @@ class VHGP(Estimator):
         scaling = self._scaling
         inputs = scaling.inputs(X)
         points = np.unique(inputs, axis=0)  # a repeated row would only make the kernel matrix singular
-        self._fit = fit_hetero(
-            inputs,
-            scaling.target(y),
-            points,
-            points,
-            max_iter=self.max_iter,
-            move_inducing=False,
-            callback=self._reporter(callback, len(y)),
-        )
+        problem = Problem(inputs, scaling.target(y), points, points, move_inducing=False)
+        self._fit = problem.fit("natural", self.max_iter, self._reporter(callback, len(y)))
         self._keep(self._fit.result, len(y))
         for name, value in self._fit.learned(scaling).items():
             if not name.startswith("inducing"):

@@ -1,15 +1,17 @@
 """The variational sparse heteroscedastic GP."""
 
+from typing import get_args
+
 import numpy as np
 
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least
-from hgpbench.models.hetero import fit_hetero
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
+from hgpbench.models.hetero import Optimizer, Problem
 from hgpbench.models.placement import inducing_points
 from hgpbench.prediction import Prediction
 
 
 class VSHGP(Estimator):
-    """Variational sparse GP whose log noise variance is a second sparse GP: the bound F_V, by L-BFGS.
+    """Variational sparse GP whose log noise variance is a second sparse GP: the bound F_V.
 
     y = f(x) + N(0, e^g(x)); O(n (m^2 + u^2)) an iteration. The predictive distribution is a normal mixture.
 
@@ -19,8 +21,12 @@ class VSHGP(Estimator):
         Inducing points m of f; all distinct rows where they are fewer. Their positions X_m are optimised.
     n_inducing_g : int, default=100
         Inducing points u of the log noise variance g, likewise X_u.
+    optimizer : {"natural", "lbfgs", "paper"}, default="natural"
+        "natural": natural steps on q(g_u) inside L-BFGS on all else, and "lbfgs": L-BFGS on everything, both
+        from initial values that sparse GPs on y and on its log squared residuals give. "paper": conjugate
+        gradients from the authors' fixed values, three tenths of the line searches on Lambda alone.
     max_iter : int, default=100
-        Most iterations of L-BFGS on F_V; two sparse GPs of 30 iterations each give the initial values.
+        Most iterations (line searches of "paper") on F_V.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -49,12 +55,14 @@ class VSHGP(Estimator):
         self,
         n_inducing_f: int = 100,
         n_inducing_g: int = 100,
+        optimizer: Optimizer = "natural",
         max_iter: int = 100,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.n_inducing_f = n_inducing_f
         self.n_inducing_g = n_inducing_g
+        self.optimizer = optimizer
         self.max_iter = max_iter
         self.standardize = standardize
         self.random_state = random_state
@@ -62,20 +70,19 @@ class VSHGP(Estimator):
     def _check_params(self) -> None:
         check_at_least("n_inducing_f", self.n_inducing_f, 1)
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
+        check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_at_least("max_iter", self.max_iter, 1)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         inputs = scaling.inputs(X)
-        self._fit = fit_hetero(
+        problem = Problem(
             inputs,
             scaling.target(y),
             inducing_points(inputs, self.n_inducing_f, rng),
             inducing_points(inputs, self.n_inducing_g, rng),
-            max_iter=self.max_iter,
-            move_inducing=True,
-            callback=self._reporter(callback, len(y)),
         )
+        self._fit = problem.fit(self.optimizer, self.max_iter, self._reporter(callback, len(y)))
         self._keep(self._fit.result, len(y))
         for name, value in self._fit.learned(scaling).items():
             setattr(self, name, value)
