@@ -1,0 +1,165 @@
+"""The factorised bound of SVSHGP on a mini-batch, with its derivatives; SVGP is the case of constant noise.
+
+With q(f_m) and q(g_u) free, the expected log likelihood is a sum over rows, so s = n / b times the sum over a
+random batch of b rows estimates it without bias (paper, section on SVSHGP):
+
+    F = s sum log N(y | mu_f, r) - s2_f / (2 r) - s2_g / 4  -  KL(q(f_m) || p)  -  KL(q(g_u) || p)
+
+with r = exp(mu_g - s2_g / 2). For SVGP r = sigma2, and the terms of g are absent. One evaluation serves the
+gradient by kernels, inducing inputs, mu0 or sigma2, and the step of both q's.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.linalg import JITTER, Array
+from hgpbench.gp.params import Bound
+from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.strip import SHARDS, Strip
+from hgpbench.gp.whitened import Pull, Whitened
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+POSITIVE = ("s2_kf", "ell_f", "s2_kg", "ell_g", "sigma2")
+"""Parameters that an optimiser should see as logarithms, where present; the others are Xm, Xu and mu0."""
+
+INDUCING = {"f": "Xm", "g": "Xu"}
+
+Task = Callable[[], None]
+Run = Callable[[Sequence[Task]], None]
+"""Runs independent tasks, in any order or at the same time, and returns when all are done."""
+
+
+def serially(tasks: Sequence[Task]) -> None:
+    """One after the other."""
+    for task in tasks:
+        task()
+
+
+class Workspace:
+    """Memory for batches of at most ``b`` rows, ``m`` and ``u`` inducing points; no g where ``u`` is 0."""
+
+    def __init__(self, b: int, m: int, u: int = 0, *, single: bool = False, run: Run = serially) -> None:
+        self.strips = {"f": Strip(b, m, single=single)}
+        if u:
+            self.strips["g"] = Strip(b, u, single=single)
+        self.run = run
+
+
+class State(NamedTuple):
+    """One evaluation: the bound with its derivatives, and what the batch wants of each q, by its letter.
+
+    The pulls live in the workspace and are good until its next evaluation.
+    """
+
+    bound: Bound
+    pulls: dict[str, Pull]
+
+
+class _Rows(NamedTuple):
+    """The scaled likelihood terms: their sum, and its derivatives by mu (beta) and s2 (-omega / 2)."""
+
+    value: float
+    omega: dict[str, Array]
+    beta: dict[str, Array]
+
+
+def evaluate(
+    values: dict[str, Array],
+    q: dict[str, Whitened],
+    X: Array,
+    y: Array,
+    n: int,
+    workspace: Workspace,
+    jitter: float = JITTER,
+) -> State:
+    """Estimate the bound of ``n`` rows, and its derivatives, from a batch ``X`` (b, d), ``y`` (b,).
+
+    ``q`` has the letter f, and g unless ``values`` have a constant noise ``sigma2``.
+    """
+    _project(values, q, X, workspace, jitter)
+    rows = _likelihood(values, y, n, workspace.strips)
+    pulls: dict[str, Pull] = {}
+    grads: dict[str, Array] = {}
+
+    def finish(letter: str, strip: Strip) -> None:
+        grad, pulls[letter] = strip.finish(rows.omega[letter], rows.beta[letter])
+        grads[f"s2_k{letter}"] = np.asarray(grad.ds2_k)
+        grads[f"ell_{letter}"], grads[INDUCING[letter]] = grad.dell, grad.dZ
+
+    workspace.run(
+        [
+            partial(strip.backward, shard, rows.omega[letter], rows.beta[letter])
+            for letter, strip in workspace.strips.items()
+            for shard in range(SHARDS)
+        ]
+    )
+    workspace.run([partial(finish, letter, strip) for letter, strip in workspace.strips.items()])
+    slope = np.asarray(rows.beta["g"].sum())  # by log r, of all rows alike
+    if "sigma2" in values:
+        grads["sigma2"] = slope / values["sigma2"]
+    else:
+        grads["mu0"] = slope
+    taken = max(strip.jitter for strip in workspace.strips.values())
+    return State(Bound(rows.value - divergence(q), grads, taken), pulls)
+
+
+def log_likelihood(
+    values: dict[str, Array],
+    q: dict[str, Whitened],
+    X: Array,
+    y: Array,
+    workspace: Workspace,
+    jitter: float = JITTER,
+) -> float:
+    """The expected log likelihood of these rows: over all rows, less ``divergence``, the bound itself."""
+    _project(values, q, X, workspace, jitter)
+    return _likelihood(values, y, len(y), workspace.strips).value
+
+
+def divergence(q: dict[str, Whitened]) -> float:
+    """KL(q(f_m) || p(f_m)) + KL(q(g_u) || p(g_u))."""
+    return sum(one.kl for one in q.values())
+
+
+def posteriors(
+    values: dict[str, Array], q: dict[str, Whitened], workspace: Workspace, jitter: float = JITTER
+) -> dict[str, Posterior]:
+    """q(f*) and, where there is one, q(g*)."""
+    nowhere = values["Xm"][:0]
+    _project(values, q, nowhere, workspace, jitter)
+    prior_mean = {"f": 0.0, "g": float(values.get("mu0", np.nan))}
+    return {letter: strip.posterior(prior_mean[letter]) for letter, strip in workspace.strips.items()}
+
+
+def _project(
+    values: dict[str, Array], q: dict[str, Whitened], X: Array, workspace: Workspace, jitter: float
+) -> None:
+    """Moments of f and g at the rows of the batch."""
+
+    def prepare(letter: str, strip: Strip) -> None:
+        kernel = SEARD(float(values[f"s2_k{letter}"]), values[f"ell_{letter}"])
+        strip.prepare(kernel, X, values[INDUCING[letter]], q[letter], jitter)
+
+    strips = workspace.strips
+    workspace.run([partial(prepare, letter, strip) for letter, strip in strips.items()])
+    workspace.run([partial(strip.forward, shard) for strip in strips.values() for shard in range(SHARDS)])
+
+
+def _likelihood(values: dict[str, Array], y: Array, n: int, strips: dict[str, Strip]) -> _Rows:
+    """s times the expected log likelihood, E log N(y | f, e^g), row by row."""
+    scale, f, g = n / len(y), strips["f"], strips.get("g")
+    if g is None:
+        half_s2_g = np.zeros(len(y))
+        log_r = np.full(len(y), np.log(values["sigma2"]))
+    else:
+        half_s2_g = 0.5 * g.s2
+        log_r = values["mu0"] + g.mu - half_s2_g
+    e, rho = y - f.mu, np.exp(-log_r)
+    t = 0.5 * rho * (e * e + f.s2)
+    value = -scale * float((0.5 * (LOG_2PI + log_r + half_s2_g) + t).sum())
+    omega = {"f": scale * rho, "g": scale * t}
+    return _Rows(value, omega, {"f": omega["f"] * e, "g": scale * (t - 0.5)})
