@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, inverse_factor, logdet, rowdots
+from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
 from hgpbench.gp.posterior import Posterior
 
 PANEL_BYTES = 400_000
@@ -51,7 +51,7 @@ class Latent:
         self.jitter = inverse_factor(self.Kmm, kernel.s2_k, jitter, out=self.Linv).jitter
         # The jitter belongs to the prior: Kmm and the prior variances carry the same nugget.
         self.kd = kernel.s2_k * (1.0 + self.jitter)
-        np.einsum("ii->i", self.Kmm)[...] = self.kd
+        diagonal(self.Kmm)[...] = self.kd
         for rows in self._panels():
             K, V = self.Knm[rows], self.V[rows]
             np.exp(np.matmul(self.X_aug[rows], dual.T, out=K), out=K)
@@ -70,7 +70,7 @@ class Latent:
     def condition(self, weights: Array) -> float:
         """B = I + V^T diag(weights) V, its inverse factor, N = B^-1 L^-1, M = L^-1 - N; returns log |B|."""
         self.gram(weights, out=self.B)
-        np.einsum("ii->i", self.B)[...] += 1.0
+        diagonal(self.B)[...] += 1.0
         inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
         self.root[...] = self.Linv
         blas.dtrmm(1.0, self.LBinv, self.root, lower=True, overwrite_b=True)  # LB^-1 L^-1, m^3

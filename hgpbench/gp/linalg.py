@@ -52,13 +52,18 @@ def cholesky(
 
 def _is_proper(L: Array) -> bool:
     """Whether the diagonal is positive and finite; LAPACK lets NaN and infinity pass."""
-    diagonal = np.einsum("ii->i", L)
-    return bool(np.isfinite(diagonal).all() and (diagonal > 0.0).all())
+    entries = diagonal(L)
+    return bool(entries.min() > 0.0 and entries.max() < np.inf)
 
 
 def logdet(L: Array) -> float:
     """log |L L^T| of a triangular factor."""
-    return 2.0 * float(np.log(np.einsum("ii->i", L)).sum())
+    return 2.0 * float(np.log(diagonal(L)).sum())
+
+
+def diagonal(A: Array) -> Array:
+    """The diagonal of a contiguous (m, m) matrix as a vector to read or write in place."""
+    return A.ravel(order="K")[:: len(A) + 1]
 
 
 def inverse_factor(
@@ -81,49 +86,43 @@ def inverse_factor(
     return _with_jitter(_invert_factor, A, scale, jitter, max_jitter, Linv)
 
 
-def _invert_factor(A: Array, out: Array) -> bool:
-    """The inverse of the Cholesky factor of ``A``, to ``out``; False when ``A`` is not positive definite."""
+def _invert_factor(A: Array) -> bool:
+    """Replace ``A`` by the inverse of its Cholesky factor; False when it is not positive definite."""
     m = len(A)
     if m <= _LEAF:
         L, info = lapack.dpotrf(A, lower=True, clean=True)
         if info == 0:
-            out[...], info = lapack.dtrtri(L, lower=True, overwrite_c=True)
+            A[...], info = lapack.dtrtri(L, lower=True, overwrite_c=True)
         return bool(info == 0)
     half = (m // 2 + 7) // 8 * 8
-    top, low = np.empty((half, half), order="F"), np.empty((m - half, m - half), order="F")
-    if not _invert_factor(A[:half, :half], top):
+    # f2py takes contiguous arrays only: the blocks are worked on as copies, and put back at the end.
+    top = A[:half, :half].copy(order="F")
+    if not _invert_factor(top):
         return False
     C = blas.dtrmm(1.0, top, A[half:, :half], side=True, lower=True, trans_a=True)
-    if not _invert_factor(blas.dsyrk(-1.0, C, beta=1.0, c=A[half:, half:], lower=True), low):
+    low = blas.dsyrk(-1.0, C, beta=1.0, c=A[half:, half:], lower=True)
+    if not _invert_factor(low):
         return False
     blas.dtrmm(-1.0, low, C, lower=True, overwrite_b=True)
     blas.dtrmm(1.0, top, C, side=True, lower=True, overwrite_b=True)
-    out[:half, :half], out[:half, half:], out[half:, :half], out[half:, half:] = top, 0.0, C, low
+    A[:half, :half], A[:half, half:], A[half:, :half], A[half:, half:] = top, 0.0, C, low
     return True
 
 
-def _factor(A: Array, out: Array) -> bool:
-    out[...] = A
+def _factor(A: Array) -> bool:
     # clean=True: callers multiply by L, so its upper triangle must be zero.
-    _, info = lapack.dpotrf(out, lower=True, clean=True, overwrite_a=True)
+    _, info = lapack.dpotrf(A, lower=True, clean=True, overwrite_a=True)
     return bool(info == 0)
 
 
 def _with_jitter(
-    factor: Callable[[Array, Array], bool],
-    A: Array,
-    scale: float,
-    jitter: float,
-    max_jitter: float,
-    out: Array,
+    factor: Callable[[Array], bool], A: Array, scale: float, jitter: float, max_jitter: float, out: Array
 ) -> Cholesky:
     """Factor ``A`` plus jitter into ``out``, with ten times more jitter at each failure."""
     while True:
-        jittered = A
-        if jitter > 0.0:
-            jittered = np.array(A, order="F")
-            np.einsum("ii->i", jittered)[...] += jitter * scale
-        if factor(jittered, out) and _is_proper(out):
+        out[...] = A
+        diagonal(out)[...] += jitter * scale
+        if factor(out) and _is_proper(out):
             return Cholesky(out, jitter)
         following = 10.0 * jitter if jitter > 0.0 else 1e-10
         if following > max_jitter * (1.0 + 1e-9) or not np.isfinite(A).all():

@@ -12,7 +12,7 @@ from scipy.linalg import blas
 
 from hgpbench.gp.kernels import KernelGrad
 from hgpbench.gp.latent import Latent
-from hgpbench.gp.linalg import Array
+from hgpbench.gp.linalg import Array, diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def pullback(
     rest = t * (g.kd - q.s2_g) + h * (q.mu_g - mu0) + (lam - 0.5) * Vdw
     dlam = 0.5 * (row_sums - rest) / lam + Vdw
     # dV^T V = T - I + B^-1 - E + w (V^T h)^T [+ dw w^T]
-    np.einsum("ii->i", T)[...] -= 1.0
+    diagonal(T)[...] -= 1.0
     blas.dger(1.0, q.w, Vh, a=T, overwrite_a=True)
     if tied:
         blas.dger(1.0, dw, q.w, a=T, overwrite_a=True)
