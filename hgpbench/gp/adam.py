@@ -17,18 +17,18 @@ class Adam:
     beta2: float = 0.999
     epsilon: float = 1e-8
     steps: int = field(default=0, init=False)
-    _mean: Array = field(default_factory=lambda: np.zeros(0), init=False, repr=False)
-    _square: Array = field(default_factory=lambda: np.zeros(0), init=False, repr=False)
+    mean: Array = field(default_factory=lambda: np.zeros(0), init=False, repr=False)
+    square: Array = field(default_factory=lambda: np.zeros(0), init=False, repr=False)
 
     def step(self, grad: Array) -> Array:
         """The change of x for the gradient at x."""
         if self.steps == 0:
-            self._mean, self._square = np.zeros_like(grad), np.zeros_like(grad)
+            self.mean, self.square = np.zeros_like(grad), np.zeros_like(grad)
         self.steps += 1
-        self._mean = self.beta1 * self._mean + (1.0 - self.beta1) * grad
-        self._square = self.beta2 * self._square + (1.0 - self.beta2) * grad**2
-        mean = self._mean / (1.0 - self.beta1**self.steps)
-        square = self._square / (1.0 - self.beta2**self.steps)
+        self.mean = self.beta1 * self.mean + (1.0 - self.beta1) * grad
+        self.square = self.beta2 * self.square + (1.0 - self.beta2) * grad**2
+        mean = self.mean / (1.0 - self.beta1**self.steps)
+        square = self.square / (1.0 - self.beta2**self.steps)
         return self.rate * mean / (np.sqrt(square) + self.epsilon)
 
 
