@@ -1,7 +1,10 @@
 """Where inducing points start: k-means centres, each snapped to its nearest training point."""
 
+import warnings
+
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from hgpbench.models.base import Array
@@ -23,11 +26,14 @@ def inducing_points(X: Array, m: int, rng: np.random.Generator) -> Array:
     rows, counts = np.unique(X, axis=0, return_counts=True)
     if len(rows) <= m:
         return rows
-    scaled = rows / spread(X)
+    scaled = rows / spread(rows)
     means = KMeans(m, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
-    means.fit(scaled, sample_weight=counts)
+    with warnings.catch_warnings():
+        # Rows that differ by round-off alone leave clusters empty, and k-means says so.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means.fit(scaled, sample_weight=counts)
     chosen = np.unique(pairwise_distances_argmin(means.cluster_centers_, scaled))
-    # Two centres may share their nearest row: others, drawn at random, take the places left.
+    # Centres may share their nearest row: others, drawn at random, take the places left.
     others = np.setdiff1d(np.arange(len(rows)), chosen)
     drawn = rng.choice(others, m - len(chosen), replace=False)
     return rows[np.concatenate([chosen, drawn])]
