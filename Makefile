@@ -16,7 +16,7 @@ demo: $(READY)
 	$(BIN)/hgpbench report results/demo --plot --html --out results/demo/report
 
 test: lint types
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
 lint: $(READY)
 	$(BIN)/ruff check .

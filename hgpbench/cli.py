@@ -257,6 +257,8 @@ def report(
                 progress=progress,
             )
         typer.echo(summary.text)
+        for problem in summary.problems:
+            _complain(problem)
         for written in summary.files:
             typer.echo(f"wrote {written}", err=True)
 

@@ -15,7 +15,7 @@ from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from tests.bench.conftest import Command
 
-KILLS = 24
+KILLS = 21
 VICTIMS = ("supervisor", "run", "both")
 
 

@@ -115,15 +115,16 @@ def _share_limits(shown: list[Arrays], panels: list[tuple[Axes, Axes]]) -> None:
     targets = np.concatenate([a.extras.get("y_train", a.y) for a in shown])
     low, high = float(np.min(targets)), float(np.max(targets))
     margin = 0.22 * (high - low) or 1.0
-    logs = np.concatenate([_log(a.prediction.noise_var) for a in shown])
-    logs = np.concatenate(
-        [logs, *(_log(a.extras["truth_noise_var"]) for a in shown if "truth_noise_var" in a.extras)]
-    )
-    logs = logs[np.isfinite(logs)]
+    noises = [a.prediction.noise_var for a in shown]
+    noises += [a.extras["truth_noise_var"] for a in shown if "truth_noise_var" in a.extras]
+    logs = [log for noise in noises if (log := _log(noise)[noise > 0]).size]
+    pooled = np.quantile(np.concatenate(logs), [0.005, 0.995]) if logs else np.zeros(2)
+    room = 0.5 * (pooled[1] - pooled[0])  # a model may go beyond the others by so much
+    ends = np.array([np.quantile(log, [0.001, 0.999]) for log in logs]) if logs else pooled[None]
+    bottom, top = max(ends[:, 0].min(), pooled[0] - room), min(ends[:, 1].max(), pooled[1] + room)
     for upper, lower in panels:
         upper.set_ylim(low - margin, high + margin)
-        if logs.size:
-            bottom, top = np.quantile(logs, [0.005, 0.995])
+        if logs:
             edge = 0.1 * (top - bottom) or 1.0
             lower.set_ylim(bottom - edge, top + edge)
 
