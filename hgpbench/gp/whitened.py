@@ -6,7 +6,7 @@ a first-order method. A mini-batch tells either of them the same two things (``P
     dF/dmean = V^T beta - mean,    dF/dS = 1/2 (S^-1 - I - N),    N = V^T diag(omega) V.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -42,17 +42,19 @@ class Natural:
 
     theta1: Array
     Lam: Array
-    q: Whitened = field(init=False)
+    q: Whitened
 
-    def __post_init__(self) -> None:
-        root = inverse_factor(self.Lam, max_jitter=0.0).L  # S = root^T root
+    @classmethod
+    def of(cls, theta1: Array, Lam: Array) -> "Natural":
+        """From natural parameters alone; LinAlgError unless ``Lam`` is positive definite."""
+        root = inverse_factor(Lam, max_jitter=0.0).L  # S = root^T root
         S = root.T @ root  # m^3
-        object.__setattr__(self, "q", Whitened((root @ self.theta1) @ root, S, logdet(root)))
+        return cls(theta1, Lam, Whitened((root @ theta1) @ root, S, logdet(root)))
 
     @classmethod
     def prior(cls, m: int) -> "Natural":
         """q = p."""
-        return cls(np.zeros(m), np.eye(m))
+        return cls.of(np.zeros(m), np.eye(m))
 
     def step(self, pull: Pull, gamma: float) -> "Natural":
         """theta + gamma dF/dpsi, with psi the expectation parameters (paper's step, errata 2 and 3).
@@ -64,39 +66,52 @@ class Natural:
         Lam += (1.0 - gamma) * self.Lam
         np.einsum("ii->i", Lam)[...] += gamma
         wish = pull.Vbeta + pull.N @ self.q.mean
-        return Natural((1.0 - gamma) * self.theta1 + gamma * wish, Lam)
+        return Natural.of((1.0 - gamma) * self.theta1 + gamma * wish, Lam)
 
     def at(self, mean: Array) -> "Natural":
         """The same covariance about another mean."""
-        moved = object.__new__(Natural)
-        for name, value in {
-            "theta1": self.Lam @ mean,
-            "Lam": self.Lam,
-            "q": Whitened(mean, self.q.S, self.q.logdet_S),
-        }.items():
-            object.__setattr__(moved, name, value)
-        return moved
+        return Natural(self.Lam @ mean, self.Lam, Whitened(mean, self.q.S, self.q.logdet_S))
+
+    def arrays(self) -> dict[str, Array]:
+        """All that ``restored`` needs: the mean as well, which theta1 gives up to round-off only."""
+        return {"theta1": self.theta1, "Lam": self.Lam, "mean": self.q.mean}
+
+    @classmethod
+    def restored(cls, theta1: Array, Lam: Array, mean: Array) -> "Natural":
+        """The same to the last bit, from its ``arrays``."""
+        q = cls.of(theta1, Lam).q
+        return cls(theta1, Lam, Whitened(mean, q.S, q.logdet_S))
 
 
 @dataclass(frozen=True, eq=False)
 class Rooted:
     """Mean (m,) and lower triangular C (m, m) with S = C C^T: coordinates without a constraint."""
 
-    mean: Array
     C: Array
-    q: Whitened = field(init=False)
+    q: Whitened
 
-    def __post_init__(self) -> None:
-        logdet_S = 2.0 * float(np.log(np.abs(np.einsum("ii->i", self.C))).sum())
-        object.__setattr__(self, "q", Whitened(self.mean, self.C @ self.C.T, logdet_S))
+    @classmethod
+    def of(cls, mean: Array, C: Array) -> "Rooted":
+        """From its coordinates."""
+        logdet_S = 2.0 * float(np.log(np.abs(np.diagonal(C))).sum())
+        return cls(C, Whitened(mean, C @ C.T, logdet_S))
 
     @classmethod
     def prior(cls, m: int) -> "Rooted":
         """q = p."""
-        return cls(np.zeros(m), np.eye(m))
+        return cls.of(np.zeros(m), np.eye(m))
+
+    def arrays(self) -> dict[str, Array]:
+        """All that ``restored`` needs."""
+        return {"mean": self.q.mean, "C": self.C}
+
+    @classmethod
+    def restored(cls, mean: Array, C: Array) -> "Rooted":
+        """The same to the last bit, from its ``arrays``."""
+        return cls.of(mean, C)
 
     def grad(self, pull: Pull) -> tuple[Array, Array]:
         """dF/dmean (m,) and dF/dC = tril(2 dF/dS C) = tril(C^-T - C - N C) (m, m); no inverse is formed."""
         dC = -np.tril(self.C + pull.N @ self.C)
-        np.einsum("ii->i", dC)[...] += 1.0 / np.einsum("ii->i", self.C)
-        return pull.Vbeta - self.mean, dC
+        np.einsum("ii->i", dC)[...] += 1.0 / np.diagonal(self.C)
+        return pull.Vbeta - self.q.mean, dC
