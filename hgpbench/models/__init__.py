@@ -8,6 +8,7 @@ from hgpbench.models.fitc import FITC
 from hgpbench.models.gp import ExactGP
 from hgpbench.models.linear import Linear
 from hgpbench.models.mean import Mean
+from hgpbench.models.rbcm import RBCM
 from hgpbench.models.vhgp import VHGP
 from hgpbench.models.vsgp import VSGP
 from hgpbench.models.vshgp import VSHGP
@@ -18,9 +19,10 @@ MODELS: dict[str, type[Estimator]] = {
     "gp": ExactGP,
     "vsgp": VSGP,
     "fitc": FITC,
+    "rbcm": RBCM,
     "vshgp": VSHGP,
     "vhgp": VHGP,
 }
 """Every model, from the simplest to the most elaborate."""
 
-__all__ = ["FITC", "MODELS", "VHGP", "VSGP", "VSHGP", "Estimator", "ExactGP", "Linear", "Mean"]
+__all__ = ["FITC", "MODELS", "RBCM", "VHGP", "VSGP", "VSHGP", "Estimator", "ExactGP", "Linear", "Mean"]

@@ -1,0 +1,153 @@
+"""The robust Bayesian committee machine: exact-GP experts with constant noise."""
+
+from typing import Literal
+
+import numpy as np
+
+from hgpbench.gp.exact import POSITIVE
+from hgpbench.gp.optim import OptimResult, lbfgs
+from hgpbench.gp.params import Bound, Layout, objective
+from hgpbench.models import exact_experts as local
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
+from hgpbench.models.exact_experts import Experts, Question
+from hgpbench.models.initial import Values, guess
+from hgpbench.models.partition import partition
+from hgpbench.prediction import Prediction
+
+BLOCK = 65_536  # test rows at a time: three numbers each in every shard that is under way
+
+
+class RBCM(Estimator):
+    """Exact-GP experts on disjoint rows, one kernel and noise for all, aggregated by entropy weights.
+
+    The evidence is the sum of the experts', as if they were independent, by L-BFGS: n_i^3 flops an expert
+    and evaluation. Prediction keeps no factors: it makes each expert's anew, n_i^3 / 3 flops, and asks it
+    about the test rows within its reach, n_i^2 each.
+
+    Parameters
+    ----------
+    n_experts : int or None, default=None
+        Experts M; None for n / expert_size of them.
+    expert_size : int, default=500
+        Rows n_0 of an expert, on average.
+    partition : {"kmeans", "balanced", "random"}, default="kmeans"
+        How rows are shared among experts: by k-means as in the paper; the same with sizes kept between 0.5
+        and 1.5 times the mean, which makes a few experts more or fewer; or at random.
+    aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
+        Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
+    max_expert_size : int, default=2000
+        Larger experts are cut, so that there are more of them.
+    train_rows : int, default=40000
+        Kernel and noise are learned from as many experts, drawn at random, as have this many rows in all.
+    max_iter : int, default=100
+        Most iterations of L-BFGS.
+    skip_tol : float, default=1e-4
+        Experts are left out at a test row where this provably moves the mean of f by no more than this many
+        prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
+    n_jobs : int, default=1
+        Processes, one BLAS thread each; their number changes no bit of the result. -1 for one per core.
+    standardize : bool, default=True
+        Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
+    random_state : int or None, default=None
+        Seed of the partition and of the experts that training draws.
+
+    Attributes
+    ----------
+    lengthscales_f_ : array of shape (d,)
+        Lengthscales l_i of f.
+    signal_var_f_ : float
+        Signal variance sigma^2_s of f.
+    noise_var_ : float
+        Noise variance sigma^2_eps.
+    expert_sizes_ : array of shape (M,)
+        Training rows n_i of each expert.
+    n_train_rows_ : int
+        Rows of the experts that training used.
+    elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
+        The summed log evidence and how it was reached; see ``hgpbench.models.base``. Where training used some
+        of the experts only, theirs times n / n_train_rows.
+    """
+
+    reference = "Deisenroth and Ng (2015), Distributed Gaussian processes"
+
+    def __init__(
+        self,
+        n_experts: int | None = None,
+        expert_size: int = 500,
+        partition: Literal["kmeans", "balanced", "random"] = "kmeans",
+        aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
+        max_expert_size: int = 2000,
+        train_rows: int = 40_000,
+        max_iter: int = 100,
+        skip_tol: float = 1e-4,
+        n_jobs: int = 1,
+        standardize: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_experts = n_experts
+        self.expert_size = expert_size
+        self.partition = partition
+        self.aggregation = aggregation
+        self.max_expert_size = max_expert_size
+        self.train_rows = train_rows
+        self.max_iter = max_iter
+        self.skip_tol = skip_tol
+        self.n_jobs = n_jobs
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        if self.n_experts is not None:
+            check_at_least("n_experts", self.n_experts, 1)
+        for name in ("expert_size", "max_expert_size", "train_rows", "max_iter"):
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("skip_tol", self.skip_tol, 0.0, float)
+        check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
+        check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
+        if self.n_jobs != -1:
+            check_at_least("n_jobs", self.n_jobs, 1)
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
+        inputs, target = scaling.inputs(X), scaling.target(y)
+        M = -(-len(y) // self.expert_size) if self.n_experts is None else self.n_experts
+        shares = partition(self.partition, inputs, M, rng, self.max_expert_size)
+        self._experts = Experts.of(inputs, target, shares)
+        drawn = self._experts.drawn(self.train_rows, rng)
+        first = guess(inputs, target)
+        report = self._reporter(callback, len(y))
+        result = self._maximise(drawn, first, len(y) / len(drawn.y), report)
+        self._keep(result, len(y))
+        self._values = Layout.of(first, positive=POSITIVE).unpack(result.x)
+        self._noise = float(self._values["sigma2"])
+        self.lengthscales_f_ = self._values["ell"] * scaling.x_scale
+        self.signal_var_f_ = float(self._values["s2_k"]) * scaling.y_scale**2
+        self.noise_var_ = self._noise * scaling.y_scale**2
+        self.expert_sizes_, self.n_train_rows_ = shares.sizes, len(drawn.y)
+
+    def _maximise(
+        self, experts: Experts, first: Values, scale: float, report: Callback | None
+    ) -> OptimResult:
+        """L-BFGS on the evidence of these experts, times ``scale``."""
+        layout = Layout.of(first, positive=POSITIVE)
+        with local.crew(self.n_jobs) as ask:
+
+            def bound(values: Values) -> Bound:
+                return local.total(list(ask(local.evidence, experts, values)), scale)
+
+            return lbfgs(
+                objective(bound, layout), layout.pack(first), max_iter=self.max_iter, callback=report
+            )
+
+    def _moments(self, X: Array) -> Prediction:
+        experts, values = self._experts, self._values
+        mu, s2 = np.empty(len(X)), np.empty(len(X))
+        with local.crew(self.n_jobs) as ask:
+            for start in range(0, len(X), BLOCK):
+                rows = slice(start, start + BLOCK)
+                question = Question.within(self.skip_tol, experts, self.aggregation, X[rows], values)
+                committee = question.committee()
+                for sums in ask(local.sums, experts, question):
+                    committee.merge(sums)
+                mu[rows], s2[rows] = committee.result()
+        return Prediction.gaussian(mu, s2, self._noise)
