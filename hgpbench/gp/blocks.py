@@ -1,0 +1,306 @@
+"""The partially independent conditional (PIC): an inducing-point prior that is exact inside blocks of rows.
+
+Snelson and Ghahramani (2007): log N(y | 0, Q + D), with Q = V V^T as everywhere and D block diagonal,
+
+    D_b = K_bb - Q_bb + sigma2 I,    B = I + sum_b V_b^T D_b^-1 V_b,    alpha = B^-1 sum_b V_b^T D_b^-1 y_b.
+
+FITC is its limit of blocks of one row, the exact GP that of one block. Only sums over blocks couple them, so
+blocks are worked through one at a time, twice: for B and alpha, then for the derivatives. No array of n by m is
+kept. With dS = 1/2 (beta beta^T - (Q + D)^-1) and beta = D^-1 (y - V alpha), all that is needed is
+
+    2 dD_b = beta_b beta_b^T - D_b^-1 + R_b R_b^T,    R_b = D_b^-1 V_b LB^-T
+    dV_b   = beta_b alpha^T - R_b LB^-1 - 2 dD_b V_b
+    H      = sum_b dV_b^T V_b = alpha alpha^T - I + B^-1 - sum_b V_b^T 2 dD_b V_b
+
+Blocks are added up in bundles, and bundles in their order: the same bits whoever computes them.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from hgpbench.gp.kernels import SEARD, KernelGrad
+from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
+from hgpbench.gp.params import Bound
+from hgpbench.gp.unlocked import trmm
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+POSITIVE = ("s2_k", "ell", "sigma2")
+"""Parameters that an optimiser should see as logarithms; the other one is ``Xm``."""
+
+BUNDLES = 32  # groups of blocks that are summed on their own: more of them than of workers
+CHUNK_ROWS = 1000  # test rows at a time
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Map(Protocol):
+    """How bundles are run: ``map``, or that of a pool of threads; results come in order."""
+
+    def __call__(self, function: Callable[[A], T], items: Iterable[A], /) -> Iterable[T]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Inducing:
+    """What all blocks share: kernel, inducing inputs, Kmm (m, m) and the inverse of its factor."""
+
+    kernel: SEARD
+    Z: Array
+    Z_aug: Array
+    Kmm: Array
+    Linv: Array
+    jitter: float
+
+    @classmethod
+    def of(cls, values: dict[str, Array], jitter: float = JITTER) -> "Inducing":
+        """At these parameters; the jitter belongs to the prior, so Kmm carries it."""
+        kernel, Z = SEARD(float(values["s2_k"]), values["ell"]), values["Xm"]
+        Kmm = kernel.gram(Z)
+        factor = inverse_factor(Kmm, kernel.s2_k, jitter)
+        diagonal(Kmm)[...] = kernel.s2_k * (1.0 + factor.jitter)
+        return cls(kernel, Z, kernel.augment(Z, Z.mean(axis=0)), Kmm, factor.L, factor.jitter)
+
+    @property
+    def kd(self) -> float:
+        """The prior variance of a row, nugget included."""
+        return self.kernel.s2_k * (1.0 + self.jitter)
+
+    def augment(self, X: Array) -> Array:
+        """Rows of ``X`` as the kernel's products want them."""
+        return self.kernel.augment(X, self.Z.mean(axis=0))
+
+    def project(self, X_aug: Array) -> tuple[Array, Array]:
+        """Kbm and V = Kbm L^-T, both (b, m): b m^2 flops."""
+        Kbm = np.matmul(X_aug, self.kernel.dual(self.Z_aug).T)
+        np.exp(Kbm, out=Kbm)
+        V = Kbm.copy()
+        trmm(self.Linv, V.T)
+        return Kbm, V
+
+
+class Block:
+    """One block at given parameters: its matrices, D^-1 = Li^T Li, and U = Li V."""
+
+    def __init__(self, shared: Inducing, X: Array, sigma2: float) -> None:
+        self.X_aug = shared.augment(X)
+        self.Kbm, self.V = shared.project(self.X_aug)
+        self.K = np.matmul(self.X_aug, shared.kernel.dual(self.X_aug).T)
+        np.exp(self.K, out=self.K)
+        diagonal(self.K)[...] = shared.kd
+        D = self.K - self.V @ self.V.T
+        diagonal(D)[...] += sigma2
+        # The nugget of the prior is in D already; where even that is not enough, the step is rejected.
+        self.Li = inverse_factor(D, max_jitter=0.0, out=np.empty(D.shape, order="F")).L
+        self.U = self.V.copy()
+        trmm(self.Li, self.U.T, right=True, trans=True)
+
+
+class Gram(NamedTuple):
+    """Sums of the first pass: V^T D^-1 V (m, m), V^T D^-1 y (m,) and log |D|."""
+
+    N: Array
+    c: Array
+    logdet_D: float
+
+
+class Slopes(NamedTuple):
+    """Sums of the second pass: y^T beta, V^T 2 dD V (m, m), and derivatives by s2_k, ell, Xm, sigma2."""
+
+    quadratic: float
+    VGV: Array
+    ds2_k: float
+    dell: Array
+    dZ: Array
+    dsigma2: float
+
+
+class Coupling(NamedTuple):
+    """What the first pass says about all blocks: the inverse factor of B, alpha (m,), log |Q + D|."""
+
+    LBinv: Array
+    alpha: Array
+    logdet: float
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Rows ``X`` (n, d) and targets ``y`` (n,), block b at ``starts[b]:starts[b + 1]``, and who works."""
+
+    X: Array
+    y: Array
+    starts: Sequence[int]
+    run: Map = map
+
+    def evidence(self, values: dict[str, Array], jitter: float = JITTER) -> Bound:
+        """log N(y | 0, Q + D) with derivatives by ``s2_k``, ``ell`` (d,), ``Xm`` (m, d) and ``sigma2``.
+
+        About 16 n m^2 flops for blocks of m rows, and memory for a block and 4 m^2 per worker.
+        """
+        shared, sigma2 = Inducing.of(values, jitter), float(values["sigma2"])
+        coupling = self._couple(shared, sigma2)
+        a = coupling.alpha @ shared.Linv
+
+        def slopes(bundle: range) -> Slopes:
+            return _summed(
+                _slopes(shared, coupling, a, Block(shared, X, sigma2), y) for X, y in self._rows(bundle)
+            )
+
+        total = _summed(self.run(_quietly(slopes), self._bundles()))
+        value = -0.5 * (len(self.y) * LOG_2PI + coupling.logdet + total.quadratic)
+        grad = _pull_inducing(shared, coupling, total.VGV)
+        grads = {
+            "s2_k": np.asarray(grad.ds2_k + total.ds2_k),
+            "ell": grad.dell + total.dell,
+            "Xm": grad.dZ + total.dZ,
+            "sigma2": np.asarray(total.dsigma2),
+        }
+        return Bound(value, grads, shared.jitter)
+
+    def posterior(self, values: dict[str, Array], jitter: float = JITTER) -> "BlockPosterior":
+        """The posterior at these parameters; the matrices of blocks are made again when they are needed."""
+        shared, sigma2 = Inducing.of(values, jitter), float(values["sigma2"])
+        LBinv, alpha, _ = self._couple(shared, sigma2)
+        return BlockPosterior(shared, self.X, self.y, self.starts, sigma2, LBinv, alpha)
+
+    def _couple(self, shared: Inducing, sigma2: float) -> Coupling:
+        def gram(bundle: range) -> Gram:
+            return _summed(_gram(Block(shared, X, sigma2), y) for X, y in self._rows(bundle))
+
+        total = _summed(self.run(_quietly(gram), self._bundles()))
+        B = total.N
+        diagonal(B)[...] += 1.0
+        LBinv = inverse_factor(B, max_jitter=0.0).L
+        return Coupling(LBinv, (LBinv @ total.c) @ LBinv, total.logdet_D - logdet(LBinv))
+
+    def _rows(self, bundle: range) -> Iterator[tuple[Array, Array]]:
+        for b in bundle:
+            rows = slice(self.starts[b], self.starts[b + 1])
+            yield self.X[rows], self.y[rows]
+
+    def _bundles(self) -> list[range]:
+        """Consecutive blocks in groups of about equal work; they depend on the blocks alone."""
+        M = len(self.starts) - 1
+        ends = np.linspace(0, M, min(M, BUNDLES) + 1).astype(int)
+        return [range(start, stop) for start, stop in pairwise(ends)]
+
+
+def _gram(block: Block, y: Array) -> Gram:
+    return Gram(block.U.T @ block.U, (block.Li @ y) @ block.U, -logdet(block.Li))
+
+
+def _slopes(shared: Inducing, coupling: Coupling, a: Array, block: Block, y: Array) -> Slopes:
+    """A block's share of the derivatives; dV_b becomes dKbm = dV_b L^-1 and is pulled back at once."""
+    Li, V = block.Li, block.V
+    residual = y - V @ coupling.alpha
+    beta = (Li @ residual) @ Li
+    F = block.U
+    trmm(Li, F.T, right=True)  # D^-1 V
+    trmm(coupling.LBinv, F.T)  # R
+    G = F @ F.T  # 2 dD
+    G -= Li.T @ Li
+    G += np.multiply.outer(beta, beta)
+    trmm(coupling.LBinv, F.T, trans=True)  # R LB^-1
+    GV = G @ V
+    VGV = V.T @ GV
+    F += GV
+    trmm(shared.Linv, F.T, trans=True)
+    W = np.multiply.outer(beta, a)
+    W -= F
+    W *= block.Kbm
+    outside = shared.kernel.gather(block.X_aug, shared.Z_aug, W.sum(axis=1), W.T @ block.X_aug)
+    dsigma2 = 0.5 * float(diagonal(G).sum())
+    G *= block.K
+    inside = shared.kernel.gather_sym(block.X_aug, G)
+    return Slopes(
+        float(y @ beta),
+        VGV,
+        outside.ds2_k + 0.5 * inside.ds2_k,
+        outside.dell + 0.5 * inside.dell,
+        outside.dZ,
+        dsigma2,
+    )
+
+
+def _pull_inducing(shared: Inducing, coupling: Coupling, VGV: Array) -> KernelGrad:
+    """dKmm = -1/2 L^-T H L^-1 pulled back to the kernel and the inducing inputs."""
+    LBinv, alpha, Linv = coupling.LBinv, coupling.alpha, shared.Linv
+    H = LBinv.T @ LBinv - 0.5 * (VGV + VGV.T)
+    H += np.multiply.outer(alpha, alpha)
+    diagonal(H)[...] -= 1.0
+    W = Linv.T @ H @ Linv
+    W *= -0.5 * shared.Kmm
+    return shared.kernel.gather_sym(shared.Z_aug, W)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPosterior:
+    """p(f* | y) where a test row belongs to one of the blocks.
+
+    Its covariance with the rows of that block is exact, with all others that of Q. With v* its whitened row,
+    E = K*b - v* V_b^T, T = E Li^T and h = T U_b,
+
+        mu* = v* alpha + E beta_b,    s2* = kd - |v*|^2 - |T|^2 + |(v* - h) LB^-T|^2
+    """
+
+    shared: Inducing
+    X: Array
+    y: Array
+    starts: Sequence[int]
+    sigma2: float
+    LBinv: Array
+    alpha: Array
+
+    def moments(self, Xs: Array, owners: Array, run: Map = map) -> tuple[Array, Array]:
+        """Mean and variance of f at ``Xs`` (s, d), each (s,), for rows that belong to blocks ``owners``."""
+        mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
+
+        def fill(b: int) -> None:
+            block, beta = self._block(b)
+            mine = np.flatnonzero(owners == b)
+            for start in range(0, len(mine), CHUNK_ROWS):
+                rows = mine[start : start + CHUNK_ROWS]
+                mu[rows], s2[rows] = self._at(Xs[rows], b, block, beta)
+
+        for _ in run(_quietly(fill), np.unique(owners).tolist()):
+            pass
+        # Round-off may carry a variance that vanishes below zero.
+        return mu, np.maximum(s2, 0.0, out=s2)
+
+    def _block(self, b: int) -> tuple[Block, Array]:
+        rows = slice(self.starts[b], self.starts[b + 1])
+        block = Block(self.shared, self.X[rows], self.sigma2)
+        return block, (block.Li @ (self.y[rows] - block.V @ self.alpha)) @ block.Li
+
+    def _at(self, Xs: Array, b: int, block: Block, beta: Array) -> tuple[Array, Array]:
+        kernel = self.shared.kernel
+        _, Vs = self.shared.project(self.shared.augment(Xs))
+        E = kernel.cross(Xs, self.X[self.starts[b] : self.starts[b + 1]])
+        E -= Vs @ block.V.T
+        mu = Vs @ self.alpha + E @ beta
+        T = E @ block.Li.T
+        C = (Vs - T @ block.U) @ self.LBinv.T
+        return mu, self.shared.kd - rowdots(Vs, Vs) - rowdots(T, T) + rowdots(C, C)
+
+
+Sums = TypeVar("Sums", Gram, Slopes)
+
+
+def _summed(parts: Iterable[Sums]) -> Sums:
+    """Field by field, in order."""
+    return reduce(lambda left, right: type(left)(*map(operator.add, left, right)), parts)
+
+
+def _quietly(function: Callable[[A], T]) -> Callable[[A], T]:
+    """Without warnings of overflow, which threads do not inherit: the optimiser judges what comes out."""
+
+    def quiet(item: A) -> T:
+        with np.errstate(all="ignore"):
+            return function(item)
+
+    return quiet
