@@ -18,7 +18,7 @@ from hgpbench.gp.kernels import SEARD, KernelGrad
 from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
 from hgpbench.gp.posterior import Posterior
 
-PANEL_BYTES = 400_000
+PANEL_BYTES = 600_000
 RANK = 2  # columns kept free for the outer products of a derivative
 
 

@@ -50,27 +50,47 @@ def evaluate(
     values: dict[str, Array], X: Array, y: Array, workspace: Workspace, jitter: float = JITTER
 ) -> State:
     """Value and derivatives by every parameter; the mean ``w`` is tied to ``lam`` where it is absent."""
-    project(values, X, workspace, jitter)
-    return differentiate(values, y, workspace)
+    _project_g(values, X, workspace, jitter)
+    q = _moments(values, workspace)
+    # Not earlier: the cache still holds these matrices when the collapsed bound comes to them.
+    _project_f(values, X, workspace, jitter)
+    return _differentiate(values, y, workspace, q)
 
 
 def project(values: dict[str, Array], X: Array, workspace: Workspace, jitter: float = JITTER) -> None:
     """The kernel matrices of f and g: all that depends on kernels and inducing inputs alone."""
-    workspace.f.project(SEARD(float(values["s2_kf"]), values["ell_f"]), X, values["Xm"], jitter)
-    workspace.g.project(SEARD(float(values["s2_kg"]), values["ell_g"]), X, values["Xu"], jitter)
+    _project_f(values, X, workspace, jitter)
+    _project_g(values, X, workspace, jitter)
 
 
 def differentiate(values: dict[str, Array], y: Array, workspace: Workspace) -> State:
-    """Value and derivatives for a projected workspace: the four terms of F_V and the way back."""
+    """As ``evaluate``, for a workspace that ``project`` has filled."""
+    return _differentiate(values, y, workspace, _moments(values, workspace))
+
+
+def _project_f(values: dict[str, Array], X: Array, workspace: Workspace, jitter: float) -> None:
+    workspace.f.project(SEARD(float(values["s2_kf"]), values["ell_f"]), X, values["Xm"], jitter)
+
+
+def _project_g(values: dict[str, Array], X: Array, workspace: Workspace, jitter: float) -> None:
+    workspace.g.project(SEARD(float(values["s2_kg"]), values["ell_g"]), X, values["Xu"], jitter)
+
+
+def _moments(values: dict[str, Array], workspace: Workspace) -> noise.NoiseMoments:
+    return noise.moments(workspace.g, values["lam"], float(values["mu0"]), values.get("w"))
+
+
+def _differentiate(values: dict[str, Array], y: Array, workspace: Workspace, q: noise.NoiseMoments) -> State:
+    """The four terms of F_V, and the way back through them."""
     f, g = workspace.f, workspace.g
-    lam, mu0, free = values["lam"], float(values["mu0"]), values.get("w")
-    q = noise.moments(g, lam, mu0, free)
     r = np.exp(q.mu_g - 0.5 * q.s2_g)
     front = collapsed.evaluate(f, r, y)
     value = front.value - 0.25 * float(q.s2_g.sum()) - q.kl
 
     h = r * front.dr  # dF_V / d log r = Lambda_ab / 2
-    back = noise.pullback(g, lam, mu0, q, h, _fixed_point(h), tied=free is None)
+    back = noise.pullback(
+        g, values["lam"], float(values["mu0"]), q, h, _fixed_point(h), tied="w" not in values
+    )
     grads = {
         "s2_kf": np.asarray(front.grad.ds2_k),
         "ell_f": front.grad.dell,
@@ -95,13 +115,12 @@ def refine(
     ``max_shift``. With the mean tied to lambda instead, one step would move mu_g by up to n times the
     change, and diverge.
     """
-    g, lam, mu0 = workspace.g, values["lam"], float(values["mu0"])
-    q = noise.moments(g, lam, mu0, values.get("w"))
+    g, q = workspace.g, _moments(values, workspace)
     r = np.exp(q.mu_g - 0.5 * q.s2_g)
     front, dr = collapsed.evaluate_noise(workspace.f, r, y)
     value = front - 0.25 * float(q.s2_g.sum()) - q.kl
     h = r * dr
-    refined = (1.0 - gamma) * lam + gamma * _fixed_point(h)
+    refined = (1.0 - gamma) * values["lam"] + gamma * _fixed_point(h)
     g.condition(refined)
     step = gamma * g.solve(h @ g.V - q.w)
     shift = float(np.abs(g.V @ step).max())
