@@ -50,13 +50,17 @@ class Reporter:
         self._channel.send_bytes(json.dumps(line).encode())
 
 
-def main(folder: Path, job: Job, origin: dict[str, Any], channel: Connection) -> None:
-    """Run a job and leave its record in the folder."""
+def main(
+    folder: Path, job: Job, origin: dict[str, Any], channel: Connection, environment: dict[str, str]
+) -> None:
+    """Run a job, in the supervisor's environment, and leave its record in the folder."""
     os.setsid()  # a terminal's interrupt reaches the supervisor alone, and the group can be ended whole
     with (folder / records.LOG).open("wb", buffering=0) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-    os.environ.update(thread_variables(job.threads))  # for what the model starts or loads later
+    # The server that forked us has the environment of its start; and what the model loads or starts later
+    # learns its threads from here.
+    os.environ.update(environment | thread_variables(job.threads))
     threading.Thread(target=_end_with_supervisor, args=(channel,), daemon=True).start()
     _run(folder, job, origin, Reporter(channel))
 

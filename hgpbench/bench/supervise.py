@@ -110,7 +110,9 @@ class Supervisor:
         attempt = uuid.uuid4().hex
         ours, theirs = forks.context.Pipe()
         origin = {**self.origin, "attempt": attempt}
-        process = forks.context.Process(target=child.main, args=(folder, job, origin, theirs))
+        process = forks.context.Process(
+            target=child.main, args=(folder, job, origin, theirs, dict(os.environ))
+        )
         process.start()
         theirs.close()
         self._running.append(_Run(job, folder, attempt, process, ours, lock, time.monotonic()))
