@@ -41,8 +41,9 @@ def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
     if kind == "vfe":
         rho = 1.0 / r
         value, alpha, e = _solve(f, rho, y)
-        dr, grad = _vfe_back(f, rho, y, e, alpha)
-        return Collapsed(value - _trace_term(f, rho), dr, grad, alpha)
+        value -= _trace_term(f, rho)
+        dr, grad = _vfe_back(f, rho, y, e, alpha)  # uses B up
+        return Collapsed(value, dr, grad, alpha)
     slack = f.kd - rowdots(f.V, f.V)  # knn - qnn
     rho = 1.0 / (r + slack)
     value, alpha, e = _solve(f, rho, y)
@@ -82,7 +83,6 @@ def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[
     row_sums, grad = f.pull(rho, f.M, [(beta, alpha @ f.Linv)])
     # The row sums of dKnm * Knm are those of dV * V: they give diag(V (I - B^-1) V^T) without another pass.
     dr = _noise_derivative(f, rho, e, (row_sums - beta * (y - e)) / rho)
-    f.low[...] = f.B
     return dr, grad + _inducing(f, alpha, -0.5 * float(rho.sum()))
 
 
@@ -92,15 +92,15 @@ def _fitc_back(f: Latent, rho: Array, slack: Array, beta: Array, alpha: Array) -
     c = beta * beta + rho * rho * posterior
     dr = 0.5 * (c - rho)
     _, grad = f.pull(-c, f.Linv, [(beta, alpha @ f.Linv)], applied=rho)
-    np.subtract(f.B, f.gram(c, out=f.low), out=f.low)
+    f.B -= f.gram(c, out=f.M)  # M has served; above the diagonal B is nobody's
     return dr, grad + _inducing(f, alpha, float(dr.sum()))
 
 
 def _inducing(f: Latent, alpha: Array, dkd: float) -> KernelGrad:
-    """Pull back dKmm, with B already in ``f.low``, and the derivative by the prior variance."""
-    diagonal(f.low)[...] -= 2.0
-    blas.dsyr(1.0, alpha, a=f.low, lower=True, overwrite_a=True)
-    return f.pull_inducing(f.low, f.N, dkd)
+    """Pull dKmm back, from the lower triangle of ``f.B``, and the derivative by the prior variance."""
+    diagonal(f.B)[...] -= 2.0
+    blas.dsyr(1.0, alpha, a=f.B, lower=True, overwrite_a=True)
+    return f.pull_inducing(f.B, f.N, dkd)
 
 
 def bound(

@@ -25,16 +25,16 @@ RANK = 2  # columns kept free for the outer products of a derivative
 class Latent:
     """Buffers and state of one process with ``m`` inducing points at ``n`` inputs.
 
-    ``project`` fills Knm, V (n, m), Kmm, L, Linv (m, m) and the prior variance kd; ``condition`` fills B,
-    its inverse Bi and factors. They stay valid until the next call. One evaluation at a time may use a
-    Latent.
+    ``project`` fills Knm, V (n, m), Kmm, Linv (m, m) and the prior variance kd; ``condition`` fills B, LBinv,
+    N and M (m, m), of which the way back may use up B, N and M. One evaluation at a time may use a Latent.
     """
 
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
         self.Knm, self.V, self.P = (np.empty((n, m)) for _ in range(3))
-        self.Kmm, self.Linv, self.B, self.LBinv = (np.zeros((m, m), order="F") for _ in range(4))
-        self.root, self.N, self.M, self.low = (np.zeros((m, m), order="F") for _ in range(4))
+        self.Kmm, self.Linv, self.B, self.LBinv, self.N, self.M = (
+            np.zeros((m, m), order="F") for _ in range(6)
+        )
         self.kd = self.jitter = np.nan
         n_panels = -(-n // max(32, PANEL_BYTES // (8 * m)))
         self._panel = -(-n // n_panels)
@@ -72,9 +72,8 @@ class Latent:
         self.gram(weights, out=self.B)
         diagonal(self.B)[...] += 1.0
         inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
-        self.root[...] = self.Linv
-        blas.dtrmm(1.0, self.LBinv, self.root, lower=True, overwrite_b=True)  # LB^-1 L^-1, m^3
-        self.N[...] = self.root
+        self.N[...] = self.Linv
+        blas.dtrmm(1.0, self.LBinv, self.N, lower=True, overwrite_b=True)  # m^3
         blas.dtrmm(1.0, self.LBinv, self.N, lower=True, trans_a=True, overwrite_b=True)  # m^3
         np.subtract(self.Linv, self.N, out=self.M)
         return -logdet(self.LBinv)
@@ -140,7 +139,9 @@ class Latent:
 
     def posterior(self, mean: Array, prior_mean: float = 0.0) -> Posterior:
         """The process at new inputs, given the whitened mean (m,) and the covariance B^-1."""
-        a, Linv, root = mean @ self.Linv, self.Linv.copy(order="F"), self.root.copy(order="F")
+        root = self.Linv.copy(order="F")
+        blas.dtrmm(1.0, self.LBinv, root, lower=True, overwrite_b=True)
+        a, Linv = mean @ self.Linv, self.Linv.copy(order="F")
         return Posterior(self.kernel, self.Z.copy(), prior_mean, self.kd, a, Linv, root)
 
     def _panels(self) -> Iterator[slice]:

@@ -57,7 +57,7 @@ def pullback(
 
     Call it after ``moments`` with the same ``g``, whose product P it uses up; ``t`` must not be negative.
     """
-    T = g.gram(t, out=g.low)
+    T = g.gram(t, out=g.B)  # B has served
     # E = B^-1 (T - B + I) B^-1; only E L^-1 = B^-1 (T N - M) is needed.
     EL = blas.dsymm(1.0, T, g.N, beta=-1.0, c=g.M, lower=True, overwrite_c=True)  # 2 u^3
     blas.dtrmm(1.0, g.LBinv, EL, lower=True, overwrite_b=True)  # u^3
