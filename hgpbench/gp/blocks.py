@@ -5,8 +5,8 @@ Snelson and Ghahramani (2007): log N(y | 0, Q + D), with Q = V V^T as everywhere
     D_b = K_bb - Q_bb + sigma2 I,    B = I + sum_b V_b^T D_b^-1 V_b,    alpha = B^-1 sum_b V_b^T D_b^-1 y_b.
 
 FITC is its limit of blocks of one row, the exact GP that of one block. Only sums over blocks couple them, so
-blocks are worked through one at a time, twice: for B and alpha, then for the derivatives. No array of n by m is
-kept. With dS = 1/2 (beta beta^T - (Q + D)^-1) and beta = D^-1 (y - V alpha), all that is needed is
+blocks are worked through one at a time, twice: for B and alpha, then for the derivatives. No array of n by m
+is kept. With dS = 1/2 (beta beta^T - (Q + D)^-1) and beta = D^-1 (y - V alpha), all that is needed is
 
     2 dD_b = beta_b beta_b^T - D_b^-1 + R_b R_b^T,    R_b = D_b^-1 V_b LB^-T
     dV_b   = beta_b alpha^T - R_b LB^-1 - 2 dD_b V_b
@@ -18,12 +18,13 @@ Blocks are added up in bundles, and bundles in their order: the same bits whoeve
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from hgpbench.gp.factorised import Run, serially
 from hgpbench.gp.kernels import SEARD, KernelGrad
 from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
 from hgpbench.gp.params import Bound
@@ -33,17 +34,11 @@ LOG_2PI = float(np.log(2.0 * np.pi))
 POSITIVE = ("s2_k", "ell", "sigma2")
 """Parameters that an optimiser should see as logarithms; the other one is ``Xm``."""
 
-BUNDLES = 32  # groups of blocks that are summed on their own: more of them than of workers
+BUNDLES = 16  # groups of blocks that are summed on their own: more of them than of workers
 CHUNK_ROWS = 1000  # test rows at a time
 
 A = TypeVar("A")
 T = TypeVar("T")
-
-
-class Map(Protocol):
-    """How bundles are run: ``map``, or that of a pool of threads; results come in order."""
-
-    def __call__(self, function: Callable[[A], T], items: Iterable[A], /) -> Iterable[T]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +125,12 @@ class Coupling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rows ``X`` (n, d) and targets ``y`` (n,), block b at ``starts[b]:starts[b + 1]``, and who works."""
+    """Rows ``X`` (n, d) and targets ``y`` (n,), block b at ``starts[b]:starts[b + 1]``, and who computes."""
 
     X: Array
     y: Array
     starts: Sequence[int]
-    run: Map = map
+    run: Run = serially
 
     def evidence(self, values: dict[str, Array], jitter: float = JITTER) -> Bound:
         """log N(y | 0, Q + D) with derivatives by ``s2_k``, ``ell`` (d,), ``Xm`` (m, d) and ``sigma2``.
@@ -151,7 +146,7 @@ class Blocks:
                 _slopes(shared, coupling, a, Block(shared, X, sigma2), y) for X, y in self._rows(bundle)
             )
 
-        total = _summed(self.run(_quietly(slopes), self._bundles()))
+        total = _summed(_answers(self.run, slopes, self._bundles()))
         value = -0.5 * (len(self.y) * LOG_2PI + coupling.logdet + total.quadratic)
         grad = _pull_inducing(shared, coupling, total.VGV)
         grads = {
@@ -172,7 +167,7 @@ class Blocks:
         def gram(bundle: range) -> Gram:
             return _summed(_gram(Block(shared, X, sigma2), y) for X, y in self._rows(bundle))
 
-        total = _summed(self.run(_quietly(gram), self._bundles()))
+        total = _summed(_answers(self.run, gram, self._bundles()))
         B = total.N
         diagonal(B)[...] += 1.0
         LBinv = inverse_factor(B, max_jitter=0.0).L
@@ -256,7 +251,7 @@ class BlockPosterior:
     LBinv: Array
     alpha: Array
 
-    def moments(self, Xs: Array, owners: Array, run: Map = map) -> tuple[Array, Array]:
+    def moments(self, Xs: Array, owners: Array, run: Run = serially) -> tuple[Array, Array]:
         """Mean and variance of f at ``Xs`` (s, d), each (s,), for rows that belong to blocks ``owners``."""
         mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
 
@@ -267,8 +262,7 @@ class BlockPosterior:
                 rows = mine[start : start + CHUNK_ROWS]
                 mu[rows], s2[rows] = self._at(Xs[rows], b, block, beta)
 
-        for _ in run(_quietly(fill), np.unique(owners).tolist()):
-            pass
+        _answers(run, fill, np.unique(owners).tolist())
         # Round-off may carry a variance that vanishes below zero.
         return mu, np.maximum(s2, 0.0, out=s2)
 
@@ -296,11 +290,16 @@ def _summed(parts: Iterable[Sums]) -> Sums:
     return reduce(lambda left, right: type(left)(*map(operator.add, left, right)), parts)
 
 
-def _quietly(function: Callable[[A], T]) -> Callable[[A], T]:
-    """Without warnings of overflow, which threads do not inherit: the optimiser judges what comes out."""
+def _answers(run: Run, function: Callable[[A], T], items: Sequence[A]) -> list[T]:
+    """``function`` of each item, in order, whoever computes it.
 
-    def quiet(item: A) -> T:
+    Threads do not inherit that overflow is to be quiet; the optimiser judges what comes out.
+    """
+    found: dict[int, T] = {}
+
+    def work(place: int) -> None:
         with np.errstate(all="ignore"):
-            return function(item)
+            found[place] = function(items[place])
 
-    return quiet
+    run([partial(work, place) for place in range(len(items))])
+    return [found[place] for place in range(len(items))]
