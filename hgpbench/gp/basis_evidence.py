@@ -1,0 +1,170 @@
+"""Evidence of a linear model in basis functions whose log noise precision is linear in them too (GPz).
+
+    y = H(x)^T w + eps,  w_j ~ N(0, 1 / alpha_j),  eps ~ N(0, 1 / beta(x)),  log beta(x) = b + Phi(x)^T v
+    H = Phi, or [Phi, x, 1] with a linear mean
+
+Almosallam et al. (2016), *GPz*, maximise log p(y | v) + log p(v | eta) with v_j ~ N(0, 1 / eta_j) over
+everything but w, which is integrated out. That has no maximum: v_j = 0 and eta_j -> infinity raise it without
+end, and their releases stop early. Here log eta_j has the density of a Gamma variable's logarithm,
+which makes the objective a proper joint density, log p(y, v, log eta).
+
+Scaled by D = diag(alpha)^-1/2, all follows from B = I + D H^T diag(beta) H D, whose eigenvalues are at least
+one; posterior covariance of w: Sigma = D B^-1 D.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas
+from scipy.special import gammaln
+
+from hgpbench.gp.basis import Basis, Kind
+from hgpbench.gp.linalg import Array, diagonal, inverse_factor, logdet, rowdots
+from hgpbench.gp.params import Bound
+
+PANEL_BYTES = 400_000  # rows worked on at a time: they fit the second-level cache
+ETA_SHAPE, ETA_RATE = 1.0, 1.0  # Gamma prior of eta: v is Student-t with two degrees of freedom, scale one
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+def positive(kind: Kind, names: list[str]) -> list[str]:
+    """The parameters that an optimiser should see as logarithms; full covariances have signs."""
+    signless = {"alpha", "eta"} if kind[1] == "C" else {"alpha", "eta", "gamma"}
+    return [name for name in names if name in signless]
+
+
+@dataclass(frozen=True, eq=False)
+class BasisPosterior:
+    """p(w | y) and the noise at new inputs; Sigma = root^T root."""
+
+    basis: Basis
+    linear: bool
+    w: Array
+    root: Array
+    b: float
+    v: Array
+
+    def moments(self, Xs: Array) -> tuple[Array, Array, Array]:
+        """Mean and variance of f, and the noise variance, at ``Xs`` (s, d), each (s,), by chunks."""
+        mu, s2, noise = (np.empty(len(Xs)) for _ in range(3))
+        for rows in _panels(len(Xs), len(self.w)):
+            Phi = self.basis.evaluate(Xs[rows])
+            H = np.hstack([Phi, Xs[rows], np.ones((len(Phi), 1))]) if self.linear else Phi
+            mu[rows] = H @ self.w
+            T = H @ self.root.T
+            s2[rows] = rowdots(T, T)
+            noise[rows] = np.exp(-self.b - Phi @ self.v)
+        return mu, s2, noise
+
+
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """p(w | y) during one evaluation, with the residuals e = y - H w and the noise precisions."""
+
+    w: Array
+    root: Array
+    log_beta: Array
+    beta: Array
+    e: Array
+    log_evidence: float
+
+
+class BasisProblem:
+    """One data set with the (n, k) design matrix H that every evaluation reuses; O(n k) memory."""
+
+    def __init__(self, X: Array, y: Array, m: int, kind: Kind, *, linear: bool) -> None:
+        n, d = X.shape
+        self.X, self.y, self.m, self.kind, self.linear = X, y, m, kind, linear
+        k = m + d + 1 if linear else m
+        self._H = np.empty((n, k))
+        if linear:
+            self._H[:, m:-1], self._H[:, -1] = X, 1.0
+        self._B, self._LBinv = (np.zeros((k, k), order="F") for _ in range(2))
+
+    def evidence(self, values: dict[str, Array]) -> Bound:
+        """log p(y, v, log eta), derivatives by ``P``, ``gamma``, ``alpha`` (k,), ``b``, ``v``, ``eta`` (m,).
+
+        Without ``v`` and ``eta`` the noise is constant and the value is log p(y). Costs 3 n k^2 flops.
+        """
+        basis = Basis(self.kind, values["P"], values["gamma"])
+        found = self._weights(basis, values)
+        value, grads = found.log_evidence, self._back(basis, values, found)
+        if "v" in values:
+            log_prior, prior_grads = _noise_prior(values["v"], values["eta"])
+            value += log_prior
+            grads |= {"v": grads["v"] + prior_grads["v"], "eta": prior_grads["eta"]}
+        return Bound(value, grads, 0.0)
+
+    def posterior(self, values: dict[str, Array]) -> BasisPosterior:
+        """The posterior at these parameters."""
+        basis = Basis(self.kind, values["P"].copy(), values["gamma"].copy())
+        found = self._weights(basis, values)
+        return BasisPosterior(
+            basis, self.linear, found.w, found.root, float(values["b"]), self._v(values).copy()
+        )
+
+    def _v(self, values: dict[str, Array]) -> Array:
+        return values["v"] if "v" in values else np.zeros(self.m)
+
+    def _weights(self, basis: Basis, values: dict[str, Array]) -> _Weights:
+        """Fill H, factor B, and solve for the mean of w: n k^2 flops."""
+        H, B, y, v = self._H, self._B, self.y, self._v(values)
+        n, k = H.shape
+        C, log_beta, moment = basis.coefficients(), np.empty(n), np.zeros(k)
+        for rows in _panels(n, k):
+            Phi = H[rows, : self.m]
+            np.exp(basis.features(self.X[rows]) @ C, out=Phi)
+            log_beta[rows] = float(values["b"]) + Phi @ v
+            S = H[rows] * np.exp(0.5 * log_beta[rows, None])
+            blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=B, lower=True, overwrite_c=True)
+            moment += (np.exp(log_beta[rows]) * y[rows]) @ H[rows]
+        beta = np.exp(log_beta)
+        D = 1.0 / np.sqrt(values["alpha"])
+        B *= D
+        B *= D[:, None]
+        diagonal(B)[...] += 1.0
+        LBinv = inverse_factor(B, max_jitter=0.0, out=self._LBinv).L
+        white = (LBinv @ (D * moment)) @ LBinv
+        w = D * white
+        e = y - H @ w
+        # The sum of squares is least at w, so that round-off in w enters it to second order only.
+        quadratic = float(beta @ (e * e) + white @ white)
+        value = -0.5 * (n * LOG_2PI - float(log_beta.sum()) - logdet(LBinv) + quadratic)
+        return _Weights(w, LBinv * D, log_beta, beta, e, value)
+
+    def _back(self, basis: Basis, values: dict[str, Array], found: _Weights) -> dict[str, Array]:
+        """dPhi = -diag(beta) H Sigma + (beta e) w^T + h v^T, h = d/d log beta, and all else: 2 n k^2."""
+        H, m, v, w, beta, e = self._H, self.m, self._v(values), found.w, found.beta, found.e
+        n, k = H.shape
+        Sigma = found.root.T @ found.root
+        alpha, right = values["alpha"], np.stack([w[:m], v])
+        h, dv = np.empty(n), np.zeros(m)
+        dC = np.zeros(basis.coefficients().shape)
+        for rows in _panels(n, k):
+            T = H[rows] @ Sigma
+            h[rows] = 0.5 - 0.5 * beta[rows] * (e[rows] ** 2 + rowdots(T, H[rows]))
+            Phi, W = H[rows, :m], T[:, :m]
+            W *= -beta[rows, None]
+            W += np.stack([beta[rows] * e[rows], h[rows]], axis=1) @ right
+            W *= Phi
+            dC += basis.features(self.X[rows]).T @ W
+            dv += h[rows] @ Phi
+        dP, dgamma = basis.pullback(dC)
+        dalpha = 0.5 * (1.0 / alpha - np.diag(Sigma) - w * w)
+        grads = {"P": dP, "gamma": dgamma, "alpha": dalpha, "b": np.asarray(h.sum())}
+        return grads | {"v": dv} if "v" in values else grads
+
+
+def _noise_prior(v: Array, eta: Array) -> tuple[float, dict[str, Array]]:
+    """log N(v | 0, 1 / eta) + log p(log eta), eta ~ Gamma(ETA_SHAPE, ETA_RATE), and derivatives."""
+    normal = 0.5 * (np.log(eta) - LOG_2PI - eta * v * v)
+    gamma = ETA_SHAPE * np.log(ETA_RATE * eta) - ETA_RATE * eta - gammaln(ETA_SHAPE)
+    deta = (0.5 + ETA_SHAPE) / eta - 0.5 * v * v - ETA_RATE
+    return float((normal + gamma).sum()), {"v": -eta * v, "eta": deta}
+
+
+def _panels(n: int, k: int) -> Iterator[slice]:
+    """Row slices of which an (n, k) matrix takes about ``PANEL_BYTES``."""
+    size = max(64, PANEL_BYTES // (8 * k))
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
