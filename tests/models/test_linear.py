@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
 from hgpbench.models import Linear
-from hgpbench.models.linear import STRENGTHS
+from hgpbench.models.ridge import STRENGTHS
 
 
 def draw(n: int, d: int, noise: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
