@@ -6,9 +6,13 @@ A new model is one file in this folder and one line in ``MODELS``.
 from hgpbench.models.base import Estimator
 from hgpbench.models.fitc import FITC
 from hgpbench.models.gp import ExactGP
+from hgpbench.models.gpvc import GPVC
+from hgpbench.models.hetlinear import HetLinear
 from hgpbench.models.linear import Linear
 from hgpbench.models.mean import Mean
 from hgpbench.models.rbcm import RBCM
+from hgpbench.models.svgp import SVGP
+from hgpbench.models.svshgp import SVSHGP
 from hgpbench.models.vhgp import VHGP
 from hgpbench.models.vsgp import VSGP
 from hgpbench.models.vshgp import VSHGP
@@ -16,13 +20,32 @@ from hgpbench.models.vshgp import VSHGP
 MODELS: dict[str, type[Estimator]] = {
     "mean": Mean,
     "linear": Linear,
+    "hetlinear": HetLinear,
     "gp": ExactGP,
     "vsgp": VSGP,
     "fitc": FITC,
+    "svgp": SVGP,
+    "gpvc": GPVC,
     "rbcm": RBCM,
     "vshgp": VSHGP,
     "vhgp": VHGP,
+    "svshgp": SVSHGP,
 }
 """Every model, from the simplest to the most elaborate."""
 
-__all__ = ["FITC", "MODELS", "RBCM", "VHGP", "VSGP", "VSHGP", "Estimator", "ExactGP", "Linear", "Mean"]
+__all__ = [
+    "FITC",
+    "GPVC",
+    "MODELS",
+    "RBCM",
+    "SVGP",
+    "SVSHGP",
+    "VHGP",
+    "VSGP",
+    "VSHGP",
+    "Estimator",
+    "ExactGP",
+    "HetLinear",
+    "Linear",
+    "Mean",
+]

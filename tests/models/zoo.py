@@ -5,7 +5,14 @@ import numpy as np
 from hgpbench.models import MODELS
 from hgpbench.models.base import Estimator
 
-SMALL = {"n_inducing": 10, "n_inducing_f": 10, "n_inducing_g": 6, "n_experts": 3, "max_iter": 30}
+SMALL = {
+    "n_inducing": 10,
+    "n_inducing_f": 10,
+    "n_inducing_g": 6,
+    "n_experts": 3,
+    "n_basis": 10,
+    "max_iter": 30,
+}
 
 
 def make(name: str, **changes) -> Estimator:
