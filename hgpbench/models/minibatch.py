@@ -1,0 +1,198 @@
+"""What SVGP and SVSHGP share: the ascent by mini-batches from first values to posteriors, with its record."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from hgpbench.gp.factorised import Workspace
+from hgpbench.gp.optim import Callback, OptimResult, Outcome
+from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.stochastic import Ascent, Diverged, Method, Schedule
+from hgpbench.models.base import Array, check_at_least, check_choice, ensure_started
+from hgpbench.models.batches import Batches, Inputs
+from hgpbench.models.initial import Values
+from hgpbench.models.placement import FEWEST_ROWS, ROWS_PER_POINT, inducing_points
+from hgpbench.models.scaling import Scaling
+from hgpbench.models.threads import runner
+from hgpbench.prediction import Prediction
+
+Precision = Literal["double", "mixed"]
+FIRST_ROWS = 2_000  # of the sample that gives first values, whatever n
+FIRST_POINTS = 100  # inducing points of the models fitted to it
+SHARE_OF_BOUND = 0.1  # of the steps: as many batches at most give the final bound
+SCORED_ROWS = 2_000  # held-out rows that a score uses
+SCORES = 50  # of them in a fit
+SMOOTHED = 50  # steps, at least a pass, over which bounds are averaged before they are compared
+
+
+class Options(Protocol):
+    """The parameters that the estimators share."""
+
+    batch_size: int
+    max_iter: int
+    optimizer: Method
+    step_size: float
+    learning_rate: float
+    cooling: float
+    precision: Precision
+    tol: float
+    holdout: float
+    n_jobs: int | None
+
+
+def check_options(options: Options) -> None:
+    """ValueError on a parameter out of range."""
+    for name in ("batch_size", "max_iter"):
+        check_at_least(name, getattr(options, name), 1)
+    for name in ("step_size", "learning_rate", "cooling", "tol", "holdout"):
+        check_at_least(name, getattr(options, name), 0.0, float)
+    for name, most in {"step_size": 1.0, "cooling": 1.0, "holdout": 0.5}.items():
+        if getattr(options, name) > most:
+            raise ValueError(f"{name}={getattr(options, name)!r} is not allowed: it must be at most {most:g}")
+    check_choice("optimizer", options.optimizer, get_args(Method))
+    check_choice("precision", options.precision, get_args(Precision))
+    if options.n_jobs is not None:
+        check_at_least("n_jobs", options.n_jobs, 1)
+
+
+def make_batches(
+    options: Options, X: Inputs, y: Array, scaling: Scaling, rng: np.random.Generator
+) -> Batches:
+    """The batches that the options ask for, with a seed from the generator."""
+    seed = int(rng.integers(2**63))
+    return Batches(X, y, scaling, options.batch_size, seed, holdout=options.holdout)
+
+
+def place(batches: Batches, m: int, rng: np.random.Generator) -> Array:
+    """First inducing points, scaled, from as many rows as k-means looks at."""
+    X, _ = batches.sample(max(FEWEST_ROWS, ROWS_PER_POINT * m), rng)
+    return inducing_points(X, m, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class StochasticFit:
+    """How the ascent ended, at which parameters (scaled), the posteriors there, and held-out scores."""
+
+    result: OptimResult
+    values: Values
+    posteriors: dict[str, Posterior]
+    scores: Array
+
+    def prediction(self, X: Array) -> Prediction:
+        """The predictive distribution at scaled inputs, for the scaled target."""
+        return predict(self.values, self.posteriors, X)
+
+    def learned(self, scaling: Scaling) -> dict[str, float | Array]:
+        """The learned parameters in the user's units, by the names of the estimators' attributes."""
+        values, square = self.values, scaling.y_scale**2
+        found: dict[str, float | Array] = {
+            "lengthscales_f_": values["ell_f"] * scaling.x_scale,
+            "signal_var_f_": float(values["s2_kf"]) * square,
+            "inducing_f_": scaling.undo_inputs(values["Xm"]),
+        }
+        if "sigma2" in values:
+            return found | {"noise_var_": float(values["sigma2"]) * square}
+        return found | {
+            "lengthscales_g_": values["ell_g"] * scaling.x_scale,
+            "signal_var_g_": float(values["s2_kg"]),
+            "noise_mean_": float(values["mu0"] + np.log(square)),
+            "inducing_g_": scaling.undo_inputs(values["Xu"]),
+        }
+
+
+def predict(values: Values, posteriors: dict[str, Posterior], X: Array) -> Prediction:
+    """A mixture where the noise is a process, a normal where it is constant."""
+    moments = posteriors["f"].moments(X)
+    if "g" in posteriors:
+        return Prediction.mixture(*moments, *posteriors["g"].moments(X))
+    return Prediction.gaussian(*moments, float(values["sigma2"]))
+
+
+def climb(
+    options: Options,
+    first: Values,
+    spent: int,
+    batches: Batches,
+    callback: Callback | None,
+    checkpoint: Path | None,
+) -> StochasticFit:
+    """Ascend from ``first`` values, which took ``spent`` evaluations to find."""
+    m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
+    schedule = Schedule(
+        options.max_iter, options.optimizer, options.step_size, options.learning_rate, options.cooling
+    )
+    with runner(options.n_jobs) as run:
+        memory = Workspace(batches.largest, m, u, single=options.precision == "mixed", run=run)
+        ascent = Ascent(first, batches.n, schedule, memory)
+        record = _Record(ascent, batches, options.tol, callback)
+        outcome = record.climb()
+        result = ensure_started(record.result(outcome, spent))
+        scores = np.array(record.scores).reshape(-1, 3)
+        return StochasticFit(result, ascent.values, ascent.posteriors(), scores)
+
+
+class _Record:
+    """An ascent under way: bounds and held-out scores with their times.
+
+    The bound of a state is estimated from the batch that the next step takes; after the last step there is
+    none, and more batches give it precisely.
+    """
+
+    def __init__(self, ascent: Ascent, batches: Batches, tol: float, callback: Callback | None) -> None:
+        self._ascent, self._batches, self._callback, self._tol = ascent, batches, callback, tol
+        self._total = ascent.schedule.steps
+        self._started = time.perf_counter()
+        self.rows: list[tuple[float, float, float]] = []
+        self.scores: list[tuple[float, float, float]] = []
+        self._held = batches.held_out(SCORED_ROWS)
+
+    def climb(self) -> Outcome:
+        """All steps, or fewer where the smoothed bound stands still."""
+        outcome: Outcome = "limit reached"
+        while self._ascent.steps < self._total:
+            step = self._ascent.steps
+            try:
+                bound = self._ascent.step(*self._batches.batch(step))
+            except Diverged:
+                outcome = "diverged" if step else "failed"
+                break
+            self._note(step, bound)
+            if self._stands_still():
+                outcome = "converged"
+                break
+        if outcome != "failed":
+            batches = max(1, round(SHARE_OF_BOUND * self._total))
+            self._note(self._ascent.steps, self._ascent.bound(self._batches.some(batches)))
+        return outcome
+
+    def result(self, outcome: Outcome, spent: int) -> OptimResult:
+        """The run as a result; its evaluations count batches, and those that first values took."""
+        trace = np.array(self.rows).reshape(-1, 3)
+        value = float(trace[-1, 2]) if len(trace) else -np.inf
+        ascent = self._ascent
+        evaluations = spent + len(trace)
+        return OptimResult(ascent.point.x, value, outcome, ascent.steps, evaluations, trace, ascent.jitter)
+
+    def _note(self, step: int, bound: float) -> None:
+        """The bound of the state after ``step`` steps, and now and then its score."""
+        self.rows.append((float(step), time.perf_counter() - self._started, bound))
+        if step and self._callback is not None:
+            self._callback(step, self._total, bound)
+        X, y = self._held
+        if len(y) and (step % max(1, self._total // SCORES) == 0 or step == self._ascent.steps):
+            found = predict(self._ascent.values, self._ascent.posteriors(), X)
+            self.scores.append(
+                (float(step), time.perf_counter() - self._started, float(found.logpdf(y).mean()))
+            )
+
+    def _stands_still(self) -> bool:
+        """Whether the bound, averaged over a pass, gained no more than a share ``tol`` of itself."""
+        width = max(SMOOTHED, self._batches.per_pass)
+        if not self._tol or len(self.rows) < 2 * width or len(self.rows) % width:
+            return False
+        bounds = np.array([bound for _, _, bound in self.rows[-2 * width :]])
+        earlier, later = bounds[:width].mean(), bounds[width:].mean()
+        return bool(later - earlier <= self._tol * abs(later))

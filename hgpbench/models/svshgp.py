@@ -1,0 +1,168 @@
+"""The stochastic variational sparse heteroscedastic GP."""
+
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hgpbench.gp import vshgp
+from hgpbench.gp.stochastic import Method
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least
+from hgpbench.models.batches import Batches, is_stored, left_in_file
+from hgpbench.models.initial import Values
+from hgpbench.models.minibatch import (
+    FIRST_POINTS,
+    FIRST_ROWS,
+    Precision,
+    check_options,
+    climb,
+    make_batches,
+    place,
+)
+from hgpbench.models.placement import inducing_points
+from hgpbench.models.residuals import first_values
+from hgpbench.prediction import Prediction
+
+KERNELS = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
+
+
+class SVSHGP(Estimator):
+    """Sparse GP whose log noise variance is a second sparse GP, by mini-batches and natural gradients.
+
+    The paper's factorised bound: q(f_m) and q(g_u) are free normal distributions, so a random batch of rows
+    estimates the bound and its gradient, and O(b (m^2 + u^2) + m^3 + u^3) a step does not depend on n.
+    ``X`` may be an HDF5 dataset, which is read by blocks of rows: memory does not grow with n then. First
+    values of the kernels come from two sparse GPs on a sample of 2,000 rows.
+
+    Parameters
+    ----------
+    n_inducing_f : int, default=300
+        Inducing points m of f; all distinct rows where they are fewer. Their positions X_m are optimised.
+    n_inducing_g : int, default=300
+        Inducing points u of the log noise variance g, likewise X_u.
+    batch_size : int, default=1000
+        Rows |B| of a mini-batch.
+    max_iter : int, default=1000
+        Steps, one batch each.
+    optimizer : {"ngd+adam", "adam"}, default="ngd+adam"
+        Natural gradients for q(f_m) and q(g_u) and Adam for the rest, or Adam for everything.
+    step_size : float, default=0.1
+        Size gamma of the natural steps, reached log-linearly from 1e-4 over the first five; at most 1.
+    learning_rate : float, default=0.01
+        Adam's step.
+    cooling : float, default=0.4
+        Share of the steps, the last ones, over which both sizes shrink; 0 for the paper's constant ones.
+    precision : {"double", "mixed"}, default="double"
+        Mixed: the largest products in single precision; quicker, and less exact than that of a batch.
+    tol : float, default=0
+        Stop when the bound, averaged over a pass, gains no more than this share of itself; 0 for never.
+    holdout : float, default=0
+        Share of the rows kept from training, on which ``scores_`` are measured along the way.
+    n_jobs : int or None, default=None
+        Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    standardize : bool, default=True
+        Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
+    random_state : int or None, default=None
+        Seed of inducing points, batches and held-out rows.
+
+    Attributes
+    ----------
+    lengthscales_f_, lengthscales_g_ : arrays of shape (d,)
+        Lengthscales l_i of f and of g.
+    signal_var_f_, signal_var_g_ : float
+        Signal variances sigma^2_s of f and of g (a log variance, so without units).
+    noise_mean_ : float
+        Prior mean mu_0 of g, the log noise variance.
+    inducing_f_, inducing_g_ : arrays of shape (m, d) and (u, d)
+        Inducing inputs X_m and X_u.
+    scores_ : array of shape (k, 3)
+        Iteration, seconds, mean log density of held-out rows; empty without ``holdout``.
+    elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
+        The bound and how it was reached; see ``hgpbench.models.base``. Bounds of the trace are estimated from
+        one batch each, the last one, ``elbo_``, from all rows, or from a tenth of ``max_iter`` batches.
+    """
+
+    reference = "Liu, Ong and Cai (2020), Large-scale heteroscedastic regression via Gaussian process"
+
+    def __init__(
+        self,
+        n_inducing_f: int = 300,
+        n_inducing_g: int = 300,
+        batch_size: int = 1000,
+        max_iter: int = 1000,
+        optimizer: Method = "ngd+adam",
+        step_size: float = 0.1,
+        learning_rate: float = 0.01,
+        cooling: float = 0.4,
+        precision: Precision = "double",
+        tol: float = 0.0,
+        holdout: float = 0.0,
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_inducing_f = n_inducing_f
+        self.n_inducing_g = n_inducing_g
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.optimizer = optimizer
+        self.step_size = step_size
+        self.learning_rate = learning_rate
+        self.cooling = cooling
+        self.precision = precision
+        self.tol = tol
+        self.holdout = holdout
+        self.n_jobs = n_jobs
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Path | None = None,
+    ) -> Self:
+        """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step.
+
+        A ``checkpoint`` file keeps the state of a long fit; where there is one, the fit continues from it and
+        ends with the same bits.
+        """
+        self._checkpoint = checkpoint
+        return super().fit(X, y, callback=callback)
+
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+        return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
+
+    def _check_params(self) -> None:
+        check_at_least("n_inducing_f", self.n_inducing_f, 1)
+        check_at_least("n_inducing_g", self.n_inducing_g, 1)
+        check_options(self)
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        rng = np.random.default_rng(self.random_state)
+        batches = make_batches(self, X, y, self._scaling, rng)
+        first, spent = self._first_values(batches, rng)
+        self._fit = climb(self, first, spent, batches, self._reporter(callback, batches.n), self._checkpoint)
+        self._keep(self._fit.result, batches.n)
+        for name, value in self._fit.learned(self._scaling).items():
+            setattr(self, name, value)
+
+    def _first_values(self, batches: Batches, rng: np.random.Generator) -> tuple[Values, int]:
+        """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
+        X, y = batches.sample(FIRST_ROWS, rng)
+        Xm, Xu = (inducing_points(X, min(m, FIRST_POINTS), rng) for m in self._sizes)
+        memory = vshgp.Workspace(len(X), len(Xm), len(Xu))
+        start = first_values(X, y, Xm, Xu, memory, move_inducing=True)
+        Xm, Xu = (place(batches, m, rng) for m in self._sizes)
+        kernels = {name: start.values[name] for name in KERNELS}
+        return kernels | {"Xm": Xm, "Xu": Xu}, start.evaluations
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        return self.n_inducing_f, self.n_inducing_g
+
+    def _moments(self, X: Array) -> Prediction:
+        return self._fit.prediction(X)
