@@ -1,0 +1,142 @@
+"""The partially independent conditional, its blocks worked on side by side."""
+
+from typing import Literal, get_args
+
+import numpy as np
+from sklearn.metrics import pairwise_distances_argmin
+
+from hgpbench.gp.blocks import POSITIVE, Blocks
+from hgpbench.gp.cg import conjugate_gradients
+from hgpbench.gp.optim import OptimResult, lbfgs
+from hgpbench.gp.params import Layout, objective
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
+from hgpbench.models.initial import Values, guess, spread
+from hgpbench.models.partition import KINDS, partition
+from hgpbench.models.placement import inducing_points
+from hgpbench.models.threads import runner
+from hgpbench.prediction import Prediction
+
+Optimizer = Literal["lbfgs", "cg"]
+
+
+class DPIC(Estimator):
+    """Sparse GP with the partially independent conditional: exact inside blocks of rows, constant noise.
+
+    The prior of Snelson and Ghahramani (2007), with all hyper-parameters and inducing inputs learned.
+    O(n (n_0 + m)^2) an iteration for blocks of n_0 rows; memory for one block and some m by m matrices a
+    thread. One block is the exact GP, blocks of one row are FITC. A test row belongs to the block whose
+    centre is nearest; the published code of the distributed variant predicts the mean only.
+
+    Parameters
+    ----------
+    n_inducing : int, default=100
+        Inducing points m, shared by all blocks; all distinct rows where they are fewer. Their positions X_m
+        are optimised.
+    n_blocks : int or None, default=None
+        Blocks M; None for n / block_size of them.
+    block_size : int, default=500
+        Rows of a block, on average.
+    partition : {"kmeans", "balanced", "random"}, default="kmeans"
+        How rows are shared among blocks: by k-means as in the paper; the same with sizes kept between 0.5
+        and 1.5 times the mean; or at random.
+    max_block_size : int, default=2000
+        Larger blocks are cut, so that there are more of them.
+    optimizer : {"lbfgs", "cg"}, default="lbfgs"
+        L-BFGS, or conjugate gradients, which take several evaluations a line search.
+    max_iter : int, default=100
+        Most iterations (line searches of "cg").
+    n_jobs : int or None, default=None
+        Threads, one BLAS thread each; their number changes no bit of the result. None for as many as this
+        process and its BLAS may use.
+    standardize : bool, default=True
+        Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
+    random_state : int or None, default=None
+        Seed of the blocks and of the initial inducing points (k-means).
+
+    Attributes
+    ----------
+    lengthscales_f_ : array of shape (d,)
+        Lengthscales l_i of f.
+    signal_var_f_ : float
+        Signal variance sigma^2_s of f.
+    noise_var_ : float
+        Noise variance sigma^2_eps.
+    inducing_f_ : array of shape (m, d)
+        Inducing inputs X_m.
+    block_sizes_ : array of shape (M,)
+        Training rows of each block.
+    elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
+        The approximate evidence and how it was reached; see ``hgpbench.models.base``.
+    """
+
+    reference = (
+        "Hoang, Hoang and Low (2016), A distributed variational inference framework for unifying parallel "
+        "sparse Gaussian process regression models"
+    )
+
+    def __init__(
+        self,
+        n_inducing: int = 100,
+        n_blocks: int | None = None,
+        block_size: int = 500,
+        partition: Literal["kmeans", "balanced", "random"] = "kmeans",
+        max_block_size: int = 2000,
+        optimizer: Optimizer = "lbfgs",
+        max_iter: int = 100,
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_inducing = n_inducing
+        self.n_blocks = n_blocks
+        self.block_size = block_size
+        self.partition = partition
+        self.max_block_size = max_block_size
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        for name in ("n_inducing", "block_size", "max_block_size", "max_iter"):
+            check_at_least(name, getattr(self, name), 1)
+        for name in ("n_blocks", "n_jobs"):
+            if getattr(self, name) is not None:
+                check_at_least(name, getattr(self, name), 1)
+        check_choice("partition", self.partition, KINDS)
+        check_choice("optimizer", self.optimizer, get_args(Optimizer))
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
+        inputs, target = scaling.inputs(X), scaling.target(y)
+        M = -(-len(y) // self.block_size) if self.n_blocks is None else self.n_blocks
+        shares = partition(self.partition, inputs, M, rng, self.max_block_size)
+        first = guess(inputs, target) | {"Xm": inducing_points(inputs, self.n_inducing, rng)}
+        layout = Layout.of(first, positive=POSITIVE)
+        with runner(self.n_jobs) as run:
+            blocks = Blocks(inputs[shares.order], target[shares.order], shares.starts.tolist(), run)
+            result = self._maximise(blocks, layout, first, self._reporter(callback, len(y)))
+            values = layout.unpack(ensure_started(result).x)
+            self._posterior = blocks.posterior(values)
+        self._keep(result, len(y))
+        self._noise, self._spread = float(values["sigma2"]), spread(inputs)
+        self._centres = shares.centres / self._spread
+        self.lengthscales_f_ = values["ell"] * scaling.x_scale
+        self.signal_var_f_ = float(values["s2_k"]) * scaling.y_scale**2
+        self.noise_var_ = self._noise * scaling.y_scale**2
+        self.inducing_f_ = scaling.undo_inputs(values["Xm"])
+        self.block_sizes_ = shares.sizes
+
+    def _maximise(
+        self, blocks: Blocks, layout: Layout, first: Values, report: Callback | None
+    ) -> OptimResult:
+        evidence, x0 = objective(blocks.evidence, layout), layout.pack(first)
+        if self.optimizer == "lbfgs":
+            return lbfgs(evidence, x0, max_iter=self.max_iter, callback=report)
+        return conjugate_gradients(evidence, x0, line_searches=self.max_iter, callback=report)
+
+    def _moments(self, X: Array) -> Prediction:
+        owners = pairwise_distances_argmin(X / self._spread, self._centres)
+        with runner(self.n_jobs) as run:
+            return Prediction.gaussian(*self._posterior.moments(X, owners, run), self._noise)
