@@ -10,6 +10,7 @@ SMALL = {
     "n_inducing_f": 10,
     "n_inducing_g": 6,
     "n_experts": 3,
+    "n_blocks": 3,
     "n_basis": 10,
     "max_iter": 30,
 }
