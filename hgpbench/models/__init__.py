@@ -4,6 +4,8 @@ A new model is one file in this folder and one line in ``MODELS``.
 """
 
 from hgpbench.models.base import Estimator
+from hgpbench.models.dpic import DPIC
+from hgpbench.models.ehsod import EHSoD
 from hgpbench.models.fitc import FITC
 from hgpbench.models.gp import ExactGP
 from hgpbench.models.gpvc import GPVC
@@ -26,7 +28,9 @@ MODELS: dict[str, type[Estimator]] = {
     "fitc": FITC,
     "svgp": SVGP,
     "gpvc": GPVC,
+    "dpic": DPIC,
     "rbcm": RBCM,
+    "ehsod": EHSoD,
     "vshgp": VSHGP,
     "vhgp": VHGP,
     "svshgp": SVSHGP,
@@ -34,6 +38,7 @@ MODELS: dict[str, type[Estimator]] = {
 """Every model, from the simplest to the most elaborate."""
 
 __all__ = [
+    "DPIC",
     "FITC",
     "GPVC",
     "MODELS",
@@ -43,6 +48,7 @@ __all__ = [
     "VHGP",
     "VSGP",
     "VSHGP",
+    "EHSoD",
     "Estimator",
     "ExactGP",
     "HetLinear",
