@@ -1,14 +1,13 @@
 """Exact-GP experts that share their hyper-parameters: evidence for training, committee sums for prediction.
 
-The questions name a shard of experts and are answered with a short sum, whoever computes it. Shards depend on
-the number of experts alone and sums run in the order of experts, then of shards, so that any number of
-workers gives the same bits. Factors are made when needed and forgotten: 2,000 of them would fill 16 GB.
+Expert i is in lane i mod 64, whoever computes it. A question about a lane is answered with a sum over its
+experts, in order, and lanes are added in order, so that any number of workers gives the same bits. Factors
+are made when needed and forgotten: those of 2,000 experts with 1,000 rows each would fill 16 GB.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,12 @@ from hgpbench.gp.params import Bound
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
 from hgpbench.models.partition import Index, Partition
+from hgpbench.models.threads import allowed
 
-SHARDS = 64  # more workers than this would stand idle
+LANES = 64  # more workers than this would stand idle
+WORTHWHILE = 1e11  # flops, some seconds of a core, below which processes would take longer to start
 Ask = Callable[[Callable[..., Any], "Experts", Any], Iterator[Any]]
-"""Calls a task with (experts, what, shard) for every shard."""
+"""Calls a task with (experts, what, lane) for every lane."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +63,21 @@ class Experts:
         return Experts(self.X[rows], self.y[rows], np.concatenate([[0], np.cumsum(sizes[chosen])]))
 
     @property
-    def shards(self) -> list[range]:
-        """The experts in at most ``SHARDS`` runs of consecutive numbers."""
-        M = len(self)
-        ends = np.linspace(0, M, min(M, SHARDS) + 1).astype(int)
-        return [range(start, stop) for start, stop in pairwise(ends)]
+    def lanes(self) -> list[range]:
+        """The numbers of the experts in each lane."""
+        lanes = min(len(self), LANES)
+        return [range(lane, len(self), lanes) for lane in range(lanes)]
+
+    def flops(self, s: int = 0) -> float:
+        """What all factors cost, and variances at ``s`` points from each."""
+        sizes = np.diff(self.starts).astype(float)
+        return float((sizes**3).sum() / 3.0 + s * (sizes**2).sum())
 
 
-def evidence(experts: Experts, values: Values, shard: Iterable[int]) -> Bound:
-    """Log evidence of the experts of a shard, with derivatives by the shared parameters: n_i^3 flops each."""
+def evidence(experts: Experts, values: Values, lane: Iterable[int]) -> Bound:
+    """Log evidence of the experts of a lane, with derivatives by the shared parameters: n_i^3 flops each."""
     with np.errstate(all="ignore"):  # overflow shows as a bound that is not finite: a rejected step
-        return total([experts.problem(i).evidence(values) for i in shard])
+        return total([experts.problem(i).evidence(values) for i in lane])
 
 
 def total(bounds: Sequence[Bound], scale: float = 1.0) -> Bound:
@@ -124,13 +129,13 @@ class Question:
         return np.flatnonzero(reach > self.silent)
 
 
-def sums(experts: Experts, question: Question, shard: Iterable[int]) -> Array:
-    """The committee sums (3, s) of the experts of a shard at the ``s`` points of a question.
+def sums(experts: Experts, question: Question, lane: Iterable[int]) -> Array:
+    """The committee sums (3, s) of the experts of a lane at the ``s`` points of a question.
 
     Per expert n_i^3 / 3 flops, then n_i^2 for each point where it is not silent.
     """
     committee = question.committee()
-    for i in shard:
+    for i in lane:
         points = question.reached(experts.X[experts.rows(i)])
         if len(points):
             posterior = experts.problem(i).posterior(question.values)
@@ -139,18 +144,20 @@ def sums(experts: Experts, question: Question, shard: Iterable[int]) -> Array:
 
 
 @contextmanager
-def crew(n_jobs: int) -> Iterator[Ask]:
-    """Someone to ask all shards, in this process or in ``n_jobs`` others; answers come in order of shards.
+def crew(n_jobs: int | None, flops: float) -> Iterator[Ask]:
+    """Someone to ask about all lanes, in this process or in others; answers come in the order of lanes.
 
     BLAS has one thread everywhere: with more its sums round differently. Threads of Python would not do,
     because scipy's BLAS and LAPACK hold the interpreter's lock.
     """
+    if n_jobs is None:
+        n_jobs = allowed() if flops >= WORTHWHILE else 1
     with threadpool_limits(1):
         if n_jobs == 1:
-            yield lambda task, experts, what: (task(experts, what, shard) for shard in experts.shards)
+            yield lambda task, experts, what: (task(experts, what, lane) for lane in experts.lanes)
             return
         config = parallel_config("loky", inner_max_num_threads=1)
         with config, Parallel(n_jobs, return_as="generator") as pool:
             yield lambda task, experts, what: pool(
-                delayed(task)(experts, what, shard) for shard in experts.shards
+                delayed(task)(experts, what, lane) for lane in experts.lanes
             )

@@ -44,8 +44,9 @@ class RBCM(Estimator):
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this provably moves the mean of f by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
-    n_jobs : int, default=1
-        Processes, one BLAS thread each; their number changes no bit of the result. -1 for one per core.
+    n_jobs : int or None, default=None
+        Processes, one BLAS thread each; their number changes no bit of the result. None for as many as this
+        process and its BLAS may use, where the problem is large enough for that to pay.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -80,7 +81,7 @@ class RBCM(Estimator):
         train_rows: int = 40_000,
         max_iter: int = 100,
         skip_tol: float = 1e-4,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -104,7 +105,7 @@ class RBCM(Estimator):
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
         check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
-        if self.n_jobs != -1:
+        if self.n_jobs is not None:
             check_at_least("n_jobs", self.n_jobs, 1)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
@@ -130,7 +131,7 @@ class RBCM(Estimator):
     ) -> OptimResult:
         """L-BFGS on the evidence of these experts, times ``scale``."""
         layout = Layout.of(first, positive=POSITIVE)
-        with local.crew(self.n_jobs) as ask:
+        with local.crew(self.n_jobs, 3 * experts.flops() * self.max_iter) as ask:
 
             def bound(values: Values) -> Bound:
                 return local.total(list(ask(local.evidence, experts, values)), scale)
@@ -142,7 +143,7 @@ class RBCM(Estimator):
     def _moments(self, X: Array) -> Prediction:
         experts, values = self._experts, self._values
         mu, s2 = np.empty(len(X)), np.empty(len(X))
-        with local.crew(self.n_jobs) as ask:
+        with local.crew(self.n_jobs, experts.flops(len(X))) as ask:
             for start in range(0, len(X), BLOCK):
                 rows = slice(start, start + BLOCK)
                 question = Question.within(self.skip_tol, experts, self.aggregation, X[rows], values)

@@ -1,0 +1,188 @@
+"""RBCM against its parts done by hand: evidence, committee, what may be skipped, and who computes it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from hgpbench.gp.committee import Committee
+from hgpbench.gp.exact import ExactProblem
+from hgpbench.gp.linalg import JITTER
+from hgpbench.models import RBCM, ExactGP, rbcm
+from hgpbench.models.exact_experts import LANES, Experts, Question, evidence, sums, total
+from hgpbench.models.partition import partition
+from tests.models.zoo import draw
+
+VALUES = {"s2_k": np.asarray(1.3), "ell": np.array([0.25, 0.4]), "sigma2": np.asarray(0.05)}
+
+
+def experts(n: int = 240, M: int = 6, seed: int = 0) -> Experts:
+    X, y = draw(n, seed=seed)
+    return Experts.of(X, y, partition("kmeans", X, M, np.random.default_rng(0)))
+
+
+def problems(found: Experts) -> list[ExactProblem]:
+    """The experts' exact GPs, gathered with boolean masks rather than slices."""
+    owner = np.searchsorted(found.starts, np.arange(len(found.y)), side="right") - 1
+    return [ExactProblem(found.X[owner == i], found.y[owner == i]) for i in range(len(found))]
+
+
+def predict(found: Experts, kind: str, Xs: np.ndarray, tolerance: float, values=VALUES) -> np.ndarray:
+    question = Question.within(tolerance, found, kind, Xs, values)
+    committee = question.committee()
+    for lane in found.lanes:
+        committee.merge(sums(found, question, lane))
+    return np.stack(committee.result())
+
+
+def by_hand(found: Experts, kind: str, Xs: np.ndarray, values=VALUES) -> np.ndarray:
+    committee = Committee(kind, len(Xs), 0.0, float(values["s2_k"]) * (1 + JITTER))
+    for problem in problems(found):
+        committee.add(slice(None), *problem.posterior(values).moments(Xs))
+    return np.stack(committee.result())
+
+
+@pytest.mark.parametrize("M", [1, 6, LANES + 7])
+def test_the_evidence_is_the_sum_over_experts(M):
+    found = experts(M=M)
+    bound = total([evidence(found, VALUES, lane) for lane in found.lanes])
+    alone = [problem.evidence(VALUES) for problem in problems(found)]
+    assert bound.value == pytest.approx(sum(one.value for one in alone), rel=1e-12)
+    for name in VALUES:
+        assert_allclose(bound.grads[name], sum(one.grads[name] for one in alone), rtol=1e-10)
+
+
+@pytest.mark.parametrize("M", [1, 5, LANES, 3 * LANES + 1])
+def test_every_expert_is_in_one_lane(M):
+    found = Experts(np.zeros((M, 1)), np.zeros(M), np.arange(M + 1))
+    assert len(found.lanes) == min(M, LANES)
+    assert sorted(i for lane in found.lanes for i in lane) == list(range(M))
+
+
+@pytest.mark.parametrize("kind", ["rbcm", "gpoe", "nearest"])
+def test_prediction_is_the_committee_of_exact_gps(kind):
+    found = experts()
+    Xs, _ = draw(90, seed=1)
+    assert_allclose(predict(found, kind, Xs, 0.0), by_hand(found, kind, Xs), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["rbcm", "gpoe", "nearest"])
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("sigma2", [1e-4, 0.05, 1.0])
+def test_skipping_stays_within_the_tolerance(kind, tolerance, sigma2):
+    found = experts(n=600, M=30)
+    values = VALUES | {"ell": np.array([0.1, 0.2]), "sigma2": np.asarray(sigma2)}
+    Xs, _ = draw(300, seed=2)
+    Xs *= 1.6  # some of them outside
+    mean, variance = predict(found, kind, Xs, tolerance, values)
+    exact_mean, exact_variance = by_hand(found, kind, Xs, values)
+    assert np.abs(mean - exact_mean).max() <= tolerance * np.sqrt(1.3)
+    assert (np.abs(variance - exact_variance) / exact_variance).max() <= tolerance
+
+
+def test_skipping_does_skip():
+    found = experts(n=600, M=30)
+    values = VALUES | {"ell": np.array([0.1, 0.2])}
+    Xs, _ = draw(300, seed=2)
+    question = Question.within(1e-4, found, "rbcm", Xs, values)
+    asked = [len(question.reached(found.X[found.rows(i)])) for i in range(30)]
+    assert 0 < sum(asked) < 0.5 * 30 * 300
+    assert len(Question.within(0.0, found, "rbcm", Xs, values).reached(found.X)) == 300
+
+
+def test_far_from_the_data_the_prior_returns_exactly():
+    X, y = draw(120)
+    for tolerance in (0.0, 1e-4):
+        model = RBCM(n_experts=4, max_iter=10, skip_tol=tolerance, random_state=0).fit(X, y)
+        far = model.predict_dist(np.array([[500.0, -800.0], [1e9, 1e9]]))
+        assert_array_equal(far.mean, y.mean())
+        assert_allclose(far.f_var, model.signal_var_f_ * (1 + JITTER), rtol=1e-14)
+
+
+def test_one_expert_alone_is_the_exact_gp():
+    X, y = draw(100)
+    Xs, _ = draw(20, seed=1)
+    alone = RBCM(n_experts=1, aggregation="gpoe", max_iter=15, skip_tol=0).fit(X, y)
+    exact = ExactGP(max_iter=15).fit(X, y)
+    assert alone.elbo_ == pytest.approx(exact.elbo_, rel=1e-6)
+    assert_allclose(alone.predict(Xs, return_std=True), exact.predict(Xs, return_std=True), rtol=1e-3)
+
+
+def test_two_processes_compute_the_same_bits():
+    X, y = draw(200)
+    Xs, _ = draw(50, seed=1)
+    one, two = (RBCM(n_experts=9, max_iter=4, n_jobs=n, random_state=1).fit(X, y) for n in (1, 2))
+    assert one.elbo_ == two.elbo_
+    assert_array_equal(one.trace_[:, 2], two.trace_[:, 2])
+    first, second = one.predict_dist(Xs), two.predict_dist(Xs)
+    assert_array_equal(first.mean, second.mean)
+    assert_array_equal(first.var, second.var)
+
+
+def test_test_rows_may_come_in_blocks(monkeypatch):
+    X, y = draw(150)
+    model = RBCM(n_experts=5, max_iter=5, random_state=0).fit(X, y)
+    Xs, _ = draw(40, seed=1)
+    whole = model.predict_dist(Xs)
+    monkeypatch.setattr(rbcm, "BLOCK", 7)
+    blocks = model.predict_dist(Xs)
+    assert_allclose(blocks.mean, whole.mean, rtol=1e-12)
+    assert_allclose(blocks.var, whole.var, rtol=1e-12)
+
+
+def test_training_draws_experts_up_to_its_rows():
+    found = experts(n=300, M=10)
+    sizes = np.diff(found.starts)
+    drawn = found.drawn(120, np.random.default_rng(0))
+    assert 120 - sizes.max() < len(drawn.y) <= 120
+    owned = {found.X[found.rows(i)].tobytes() for i in range(10)}
+    assert {drawn.X[drawn.rows(i)].tobytes() for i in range(len(drawn))} < owned
+    assert len(found.drawn(1, np.random.default_rng(0))) == 1
+    everything = found.drawn(300, np.random.default_rng(0))
+    assert_array_equal(everything.X, found.X)
+    assert_array_equal(everything.starts, found.starts)
+
+
+def test_hyper_parameters_from_a_part_of_the_experts_are_close():
+    X, y = draw(900)
+    Xs, ys = draw(400, seed=1)
+    all_of_them, some = (RBCM(n_experts=12, train_rows=rows, random_state=0).fit(X, y) for rows in (900, 300))
+    assert all_of_them.n_train_rows_ == 900
+    assert 200 < some.n_train_rows_ <= 300
+    assert some.noise_var_ == pytest.approx(all_of_them.noise_var_, rel=0.5)
+    error, reference = (np.mean((model.predict(Xs) - ys) ** 2) for model in (some, all_of_them))
+    assert error < 1.1 * reference
+
+
+def test_the_evidence_of_a_part_stands_for_all():
+    X, y = draw(900)
+    y += 3 * np.random.default_rng(4).normal(size=900)
+    all_of_them, some = (
+        RBCM(n_experts=12, partition="random", train_rows=rows, random_state=0).fit(X, y)
+        for rows in (900, 300)
+    )
+    assert some.elbo_ == pytest.approx(all_of_them.elbo_, rel=0.05)
+
+
+def test_sizes_are_reported_and_bounded():
+    X, y = draw(300)
+    assert RBCM(n_experts=4, max_iter=1).fit(X, y).expert_sizes_.sum() == 300
+    assert RBCM(expert_size=50, partition="random", max_iter=1).fit(X, y).expert_sizes_.tolist() == [50] * 6
+    assert RBCM(n_experts=2, max_expert_size=40, max_iter=1).fit(X, y).expert_sizes_.max() <= 40
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_experts": 0}, "n_experts=0"),
+        ({"expert_size": 2.5}, "expert_size=2.5"),
+        ({"max_expert_size": 0}, "max_expert_size=0"),
+        ({"train_rows": None}, "train_rows=None"),
+        ({"skip_tol": -1e-3}, "skip_tol=-0.001"),
+        ({"n_jobs": 0}, "n_jobs=0"),
+        ({"partition": "grid"}, "'kmeans', 'balanced', 'random'"),
+        ({"aggregation": "mean"}, "'rbcm', 'gpoe', 'nearest'"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        RBCM(**params).fit(*draw(20))
