@@ -28,9 +28,13 @@ POSITIVE = ("s2_k", "ell", "sigma2")
 
 @dataclass(frozen=True, eq=False)
 class Collapsed:
-    """The bound, its derivatives by the noise ``r`` (n,) and by the kernel, and alpha (m,)."""
+    """The bound, its derivatives by the noise and by the kernel, and alpha (m,).
+
+    ``t`` (n,) is 1/2 + r d/dr, computed without that cancellation; for vfe the paper's (Lambda_ab + I) / 2.
+    """
 
     value: float
+    t: Array
     dr: Array
     grad: KernelGrad
     alpha: Array
@@ -42,20 +46,20 @@ def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
         rho = 1.0 / r
         value, alpha, e = _solve(f, rho, y)
         value -= _trace_term(f, rho)
-        dr, grad = _vfe_back(f, rho, y, e, alpha)  # uses B up
-        return Collapsed(value, dr, grad, alpha)
+        t, grad = _vfe_back(f, rho, y, e, alpha)  # uses B up
+        return Collapsed(value, t, rho * (t - 0.5), grad, alpha)
     slack = f.kd - rowdots(f.V, f.V)  # knn - qnn
     rho = 1.0 / (r + slack)
     value, alpha, e = _solve(f, rho, y)
-    dr, grad = _fitc_back(f, rho, slack, rho * e, alpha)
-    return Collapsed(value, dr, grad, alpha)
+    t, grad = _fitc_back(f, rho, slack, e, alpha)
+    return Collapsed(value, t, rho * (t - 0.5), grad, alpha)
 
 
 def evaluate_noise(f: Latent, r: Array, y: Array) -> tuple[float, Array]:
-    """The vfe bound and its derivative by ``r`` alone, for steps that leave the kernel as it is."""
+    """The vfe bound and ``t`` alone, for steps that leave the kernel as it is."""
     rho = 1.0 / r
     value, _, e = _solve(f, rho, y)
-    return value - _trace_term(f, rho), _noise_derivative(f, rho, e, f.apply(f.M))
+    return value - _trace_term(f, rho), 0.5 * rho * (e * e + f.kd - f.apply(f.M))
 
 
 def _solve(f: Latent, rho: Array, y: Array) -> tuple[float, Array, Array]:
@@ -72,28 +76,23 @@ def _trace_term(f: Latent, rho: Array) -> float:
     return 0.5 * (f.kd * float(rho.sum()) - (float(diagonal(f.B).sum()) - f.m))
 
 
-def _noise_derivative(f: Latent, rho: Array, e: Array, explained: Array) -> Array:
-    """d/dr of the vfe bound, with ``explained`` = diag(V (I - B^-1) V^T); the paper's Lambda_ab is 2 r dr."""
-    return 0.5 * rho * (rho * (e * e + f.kd - explained) - 1.0)
-
-
 def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
     """dV = diag(rho) V (I - B^-1) + beta alpha^T and dV^T V = B - 2 I + B^-1 + alpha alpha^T."""
     beta = rho * e
     row_sums, grad = f.pull(rho, f.M, [(beta, alpha @ f.Linv)])
     # The row sums of dKnm * Knm are those of dV * V: they give diag(V (I - B^-1) V^T) without another pass.
-    dr = _noise_derivative(f, rho, e, (row_sums - beta * (y - e)) / rho)
-    return dr, grad + _inducing(f, alpha, -0.5 * float(rho.sum()))
+    t = 0.5 * (rho * (e * e + f.kd) - (row_sums - beta * (y - e)))
+    return t, grad + _inducing(f, alpha, -0.5 * float(rho.sum()))
 
 
-def _fitc_back(f: Latent, rho: Array, slack: Array, beta: Array, alpha: Array) -> tuple[Array, KernelGrad]:
-    """As for vfe with the trace term's share, now -dr by knn - qnn, added: dV -= diag(c) V."""
+def _fitc_back(f: Latent, rho: Array, slack: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
+    """As for vfe, but d/dr is that by knn - qnn too, where vfe has -rho/2: dV -= diag(2 rho t) V."""
     posterior = np.maximum(f.kd - slack - f.apply(f.M), 0.0)  # diag(V B^-1 V^T)
-    c = beta * beta + rho * rho * posterior
-    dr = 0.5 * (c - rho)
-    _, grad = f.pull(-c, f.Linv, [(beta, alpha @ f.Linv)], applied=rho)
-    f.B -= f.gram(c, out=f.M)  # M has served; above the diagonal B is nobody's
-    return dr, grad + _inducing(f, alpha, float(dr.sum()))
+    t = 0.5 * rho * (e * e + posterior)
+    excess = 2.0 * rho * t
+    _, grad = f.pull(-excess, f.Linv, [(rho * e, alpha @ f.Linv)], applied=rho)
+    f.B -= f.gram(excess, out=f.M)  # M has served; above the diagonal B is nobody's
+    return t, grad + _inducing(f, alpha, float(rho @ (t - 0.5)))
 
 
 def _inducing(f: Latent, alpha: Array, dkd: float) -> KernelGrad:

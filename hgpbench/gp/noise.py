@@ -1,8 +1,7 @@
 """q(g) of the log noise variance, from lambda: moments, KL and their pullback (paper, II-C).
 
-Whitened, q(g_u) has covariance B^-1 with B = I + V^T diag(lam) V, and mean w. In the paper's
-reparameterisation the
-mean is tied, w = V^T (lam - 1/2); a free ``w`` has the same optimum and suits the natural step.
+Whitened, q(g_u) has covariance B^-1 with B = I + V^T diag(lam) V, and mean w. In the paper the mean is tied,
+w = V^T (lam - 1/2); a free ``w`` has the same optimum and suits the natural step.
 """
 
 from dataclasses import dataclass

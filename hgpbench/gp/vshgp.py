@@ -22,6 +22,10 @@ POSITIVE = ("s2_kf", "ell_f", "s2_kg", "ell_g", "lam")
 """Parameters that an optimiser should see as logarithms; the others are Xm, Xu, mu0 and, when free, w."""
 
 
+LEAST_LAMBDA = 1e-12
+"""The fixed point of lambda is positive (paper, Appendix A); round-off is kept from making it zero."""
+
+
 class Workspace:
     """Memory for evaluations with ``n`` rows, ``m`` and ``u`` inducing points, reused by each of them."""
 
@@ -87,10 +91,9 @@ def _differentiate(values: dict[str, Array], y: Array, workspace: Workspace, q: 
     front = collapsed.evaluate(f, r, y)
     value = front.value - 0.25 * float(q.s2_g.sum()) - q.kl
 
-    h = r * front.dr  # dF_V / d log r = Lambda_ab / 2
-    back = noise.pullback(
-        g, values["lam"], float(values["mu0"]), q, h, _fixed_point(h), tied="w" not in values
-    )
+    t = np.maximum(front.t, LEAST_LAMBDA)
+    h = t - 0.5  # dF_V / d log r = Lambda_ab / 2
+    back = noise.pullback(g, values["lam"], float(values["mu0"]), q, h, t, tied="w" not in values)
     grads = {
         "s2_kf": np.asarray(front.grad.ds2_k),
         "ell_f": front.grad.dell,
@@ -110,26 +113,20 @@ def refine(
 ) -> Refined:
     """One natural step on q(g_u) with its mean free, for a projected workspace: 7 n m^2.
 
-    lambda <- (1 - gamma) lambda + gamma t moves the precision to (1 - gamma) B + gamma (I + V^T t V); then w
-    <- w + gamma B^-1 (V^T h - w), with the new B, shortened so that no mu_g moves by more than
-    ``max_shift``. With the mean tied to lambda instead, one step would move mu_g by up to n times the
-    change, and diverge.
+    First lambda <- (1 - gamma) lambda + gamma t, with t = (Lambda_ab + I) / 2 its fixed point; then, with the
+    new B, w <- w + gamma B^-1 (V^T h - w), shortened so that no mu_g moves by more than ``max_shift``. Were
+    the mean tied to lambda, mu_g would move by up to n times the change of lambda, and the steps diverge.
     """
     g, q = workspace.g, _moments(values, workspace)
     r = np.exp(q.mu_g - 0.5 * q.s2_g)
-    front, dr = collapsed.evaluate_noise(workspace.f, r, y)
+    front, t = collapsed.evaluate_noise(workspace.f, r, y)
     value = front - 0.25 * float(q.s2_g.sum()) - q.kl
-    h = r * dr
-    refined = (1.0 - gamma) * values["lam"] + gamma * _fixed_point(h)
+    t = np.maximum(t, LEAST_LAMBDA)
+    refined = (1.0 - gamma) * values["lam"] + gamma * t
     g.condition(refined)
-    step = gamma * g.solve(h @ g.V - q.w)
+    step = gamma * g.solve((t - 0.5) @ g.V - q.w)
     shift = float(np.abs(g.V @ step).max())
     return Refined(value, refined, q.w + step * min(1.0, max_shift / max(shift, 1e-300)))
-
-
-def _fixed_point(h: Array) -> Array:
-    """t = (Lambda_ab + I) / 2 = -2 dF_V / ds2_g; not negative but for round-off (paper, Appendix A)."""
-    return np.maximum(h + 0.5, 1e-300)
 
 
 def bound(

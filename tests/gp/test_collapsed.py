@@ -62,10 +62,11 @@ def test_noise_derivative_alone_agrees_with_the_full_one():
     r = np.random.default_rng(2).uniform(0.1, 2.0, len(X))
     f = Latent(len(X), len(VALUES["Xm"]))
     collapsed._project(VALUES, X, f, JITTER)
-    value, dr = collapsed.evaluate_noise(f, r, Y)
+    value, t = collapsed.evaluate_noise(f, r, Y)
     full = collapsed.evaluate(f, r, Y)
     assert value == pytest.approx(full.value, rel=1e-14)
-    assert_allclose(dr, full.dr, rtol=1e-9)
+    assert_allclose(t, full.t, rtol=1e-9)
+    assert_allclose(full.t, 0.5 + r * full.dr, rtol=1e-9)
 
 
 def test_vfe_is_below_the_exact_evidence_and_more_inducing_points_close_the_gap():

@@ -172,3 +172,14 @@ def test_a_natural_step_of_length_zero_stays():
     step = vshgp.refine(FREE, Y, shared, gamma=0.0)
     assert_array_equal(step.lam, FREE["lam"])
     assert_array_equal(step.w, FREE["w"])
+
+
+def test_noise_without_bound_leaves_everything_finite():
+    loud = FREE | {"mu0": np.asarray(80.0)}
+    shared = workspace(loud)
+    vshgp.project(loud, X, shared)
+    step = vshgp.refine(loud, Y, shared)
+    assert (step.lam > 0.0).all()
+    found = vshgp.bound(loud | {"lam": step.lam, "w": step.w}, X, Y, shared)
+    assert np.isfinite(found.value)
+    assert all(np.isfinite(grad).all() for grad in found.grads.values())
