@@ -5,6 +5,7 @@ A new model is one file in this folder and one line in ``MODELS``.
 
 from hgpbench.models.base import Estimator
 from hgpbench.models.dpic import DPIC
+from hgpbench.models.dvshgp import DVSHGP
 from hgpbench.models.ehsod import EHSoD
 from hgpbench.models.fitc import FITC
 from hgpbench.models.gp import ExactGP
@@ -33,12 +34,14 @@ MODELS: dict[str, type[Estimator]] = {
     "ehsod": EHSoD,
     "vshgp": VSHGP,
     "vhgp": VHGP,
+    "dvshgp": DVSHGP,
     "svshgp": SVSHGP,
 }
 """Every model, from the simplest to the most elaborate."""
 
 __all__ = [
     "DPIC",
+    "DVSHGP",
     "FITC",
     "GPVC",
     "MODELS",

@@ -5,13 +5,14 @@ import warnings
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.metrics import pairwise_distances_chunked
 
 from hgpbench.models.base import Array
 from hgpbench.models.initial import spread
 
 FEWEST_ROWS = 20_000  # rows that k-means looks at, however many there are ...
 ROWS_PER_POINT = 20  # ... or this many for each point
+TIE_DIGITS = 6  # distances, in standard deviations, that agree to so many digits are the same
 
 
 def inducing_points(X: Array, m: int, rng: np.random.Generator) -> Array:
@@ -32,8 +33,19 @@ def inducing_points(X: Array, m: int, rng: np.random.Generator) -> Array:
         # Rows that differ by round-off alone leave clusters empty, and k-means says so.
         warnings.simplefilter("ignore", ConvergenceWarning)
         means.fit(scaled, sample_weight=counts)
-    chosen = np.unique(pairwise_distances_argmin(means.cluster_centers_, scaled))
+    chosen = np.unique(_nearest(means.cluster_centers_, scaled))
     # Centres may share their nearest row: others, drawn at random, take the places left.
     others = np.setdiff1d(np.arange(len(rows)), chosen)
     drawn = rng.choice(others, m - len(chosen), replace=False)
     return rows[np.concatenate([chosen, drawn])]
+
+
+def _nearest(centres: Array, rows: Array) -> Array:
+    """The row nearest to each centre, the first of them where round-off alone decides.
+
+    The two rows of a cluster of two are equally near to its centre, however they are ordered or scaled.
+    """
+    found = pairwise_distances_chunked(
+        centres, rows, reduce_func=lambda distances, _: np.argmin(np.round(distances, TIE_DIGITS), axis=1)
+    )
+    return np.concatenate(list(found))

@@ -83,7 +83,7 @@ def test_the_bound_and_its_trace_agree(fitted):
     assert trace.shape[1] == 3
     assert fitted.outcome_ in {"converged", "limit reached"}
     assert trace[-1, 2] == pytest.approx(fitted.elbo_, rel=1e-12)
-    assert np.all(np.diff(trace[:, 2]) >= 0)
+    assert getattr(fitted, "stochastic", False) or np.all(np.diff(trace[:, 2]) >= 0)
     assert np.all(np.diff(trace[:, 0]) == 1)
     assert np.all(np.diff(trace[:, 1]) >= 0)
     assert fitted.n_iter_ == trace[-1, 0]
@@ -134,7 +134,7 @@ def test_fitting_leaves_the_data_alone(name):
 
 # An optimiser amplifies round-off from one iteration to the next, and where it ends depends on it; a few
 # iterations tell whether the estimator's arithmetic is free of units and of order, to many digits.
-FEW = {"max_iter": 3}
+FEW = {"max_iter": 3, "n_passes": 3}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,61 @@
+"""f at new inputs from the training rows next to them, given the noise variance of every row.
+
+Exact conditioning on the K nearest rows, in lengthscales, of each point: what an exact GP comes to
+where the kernel has decayed beyond them (Vecchia, 1988; Gramacy and Apley, 2015). No border between experts
+lies between a point and its neighbours.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.linalg import JITTER, Array, rowdots
+
+CHUNK_BYTES = 16_000_000
+
+
+@dataclass(eq=False)
+class Neighbourhood:
+    """Training rows ``X`` (n, d) with targets ``y`` and noise variances ``r`` (n,), searched by a tree."""
+
+    kernel: SEARD
+    X: Array
+    y: Array
+    r: Array
+    K: int
+    _tree: KDTree = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.K = min(self.K, len(self.y))
+        # Cut at midpoints and not balanced: built in half the time, searched in the same.
+        self._tree = KDTree(self.X / self.kernel.ell, leafsize=32, balanced_tree=False, compact_nodes=False)
+
+    def moments(self, Xs: Array) -> tuple[Array, Array]:
+        """Mean and variance of f at ``Xs`` (s, d), each (s,): K^3 / 3 flops a point beside the search."""
+        mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
+        chunk = max(1, CHUNK_BYTES // (8 * self.K**2))
+        for start in range(0, len(Xs), chunk):
+            rows = slice(start, start + chunk)
+            mu[rows], s2[rows] = self._condition(Xs[rows] / self.kernel.ell)
+        return mu, s2
+
+    def _condition(self, points: Array) -> tuple[Array, Array]:
+        """mu* = k*^T A^-1 y and s2* = k - k*^T A^-1 k*, for scaled points, with A = K + diag(r) each."""
+        kernel, kd = self.kernel, self.kernel.s2_k * (1.0 + JITTER)
+        near = self._tree.query(points, self.K)[1].reshape(len(points), self.K)
+        Z = self.X[near] / kernel.ell - points[:, None]  # (s, K, d), seen from the point
+        square = rowdots(Z, Z)
+        ks = kernel.s2_k * np.exp(-0.5 * square)
+        A = Z @ Z.transpose(0, 2, 1)  # (s, K, K)
+        A -= 0.5 * square[:, :, None]
+        A -= 0.5 * square[:, None, :]
+        np.exp(A, out=A)
+        A *= kernel.s2_k
+        diagonal = np.einsum("skk->sk", A)
+        diagonal[...] = kd + self.r[near]
+        solved = np.linalg.solve(A, np.stack([self.y[near], ks], axis=2))
+        mu, explained = np.einsum("sk,skj->js", ks, solved)
+        # Round-off may carry a variance that vanishes below zero.
+        return mu, np.maximum(kd - explained, 0.0)

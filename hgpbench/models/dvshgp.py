@@ -1,0 +1,181 @@
+"""The distributed variational sparse heteroscedastic GP: the paper's system for millions of rows."""
+
+from typing import Literal
+
+import numpy as np
+
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.neighbours import Neighbourhood
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
+from hgpbench.models.distributed import fit_experts
+from hgpbench.models.partition import partition
+from hgpbench.models.shard import Rows
+from hgpbench.models.workers import allowed_workers
+from hgpbench.prediction import Prediction
+
+MOST_LANES = 16
+LANES_PER_PASS = 10  # a pass takes about this many steps at least, where there are experts enough
+FEWEST_PASSES, FEWEST_STEPS = 10, 120
+WORTH_WORKERS = 2e9  # rows times squared inducing points and passes, below which processes only cost time
+
+
+class DVSHGP(Estimator):
+    """Experts of variational sparse heteroscedastic GPs on disjoint rows, with shared kernels.
+
+    y = f(x) + N(0, e^g(x)). The bound is the sum of the experts' F_V; O(n (m^2 + u^2)) a pass. The noise is
+    that of the experts' committee. So is f in the paper; by default it is conditioned on the training rows
+    next to a point instead, whichever experts they belong to, with the noise variances that their experts
+    give them: no border between experts then lies between a point and its neighbours.
+
+    Parameters
+    ----------
+    n_experts : int or None, default=None
+        Experts M; None for n / expert_size of them.
+    expert_size : int, default=500
+        Rows n_0 of an expert, on average.
+    n_inducing_f : int, default=100
+        Inducing points m_0 of f in each expert; all distinct rows where they are fewer.
+    n_inducing_g : int, default=100
+        Inducing points u_0 of g in each expert, likewise.
+    partition : {"kmeans", "balanced", "random"}, default="balanced"
+        How rows are shared among experts: by k-means as in the paper; the same with sizes kept between 0.5
+        and 1.5 times the mean, which makes a few experts more or fewer; or at random.
+    n_passes : int or None, default=None
+        Most passes over all experts; None for at least 10, and at least 120 steps.
+    guard : bool, default=True
+        End the passes as soon as the leave-one-out errors of f grow, though the bound may still rise.
+    n_neighbors : int, default=50
+        Training rows that f is conditioned on at a test row; 0 for the committee of the paper. One expert
+        has no borders and predicts by itself.
+    aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
+        Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
+    skip_tol : float, default=1e-4
+        Experts are left out at a test row where this moves the committee's mean by no more than this many
+        prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
+    n_jobs : int or None, default=None
+        Worker processes, one BLAS thread each, whose number changes no bit of the result; None for as many
+        as there are cores and BLAS threads, or this process alone for a small problem.
+    standardize : bool, default=True
+        Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
+    random_state : int or None, default=None
+        Seed of the partition, of the initial inducing points and of the order of experts.
+
+    Attributes
+    ----------
+    lengthscales_f_, lengthscales_g_ : arrays of shape (d,)
+        Lengthscales l_i of f and of g.
+    signal_var_f_, signal_var_g_ : float
+        Signal variances sigma^2_s of f and of g (a log variance, so without units).
+    noise_mean_ : float
+        Prior mean mu_0 of g, the log noise variance.
+    expert_sizes_ : array of shape (M,)
+        Training rows n_i of each expert.
+    elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
+        The summed bound and how it was reached; see ``hgpbench.models.base``. An iteration is a step with a
+        batch of experts, and the trace has the sum of each expert's bound when it was visited last; an
+        evaluation is one of one expert.
+    """
+
+    stochastic = True
+    reference = "Liu, Ong and Cai (2020), Large-scale heteroscedastic regression via Gaussian process"
+
+    def __init__(
+        self,
+        n_experts: int | None = None,
+        expert_size: int = 500,
+        n_inducing_f: int = 100,
+        n_inducing_g: int = 100,
+        partition: Literal["kmeans", "balanced", "random"] = "balanced",
+        n_passes: int | None = None,
+        guard: bool = True,
+        n_neighbors: int = 50,
+        aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
+        skip_tol: float = 1e-4,
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_experts = n_experts
+        self.expert_size = expert_size
+        self.n_inducing_f = n_inducing_f
+        self.n_inducing_g = n_inducing_g
+        self.partition = partition
+        self.n_passes = n_passes
+        self.guard = guard
+        self.n_neighbors = n_neighbors
+        self.aggregation = aggregation
+        self.skip_tol = skip_tol
+        self.n_jobs = n_jobs
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        for name in ("n_experts", "n_passes", "n_jobs"):
+            if getattr(self, name) is not None:
+                check_at_least(name, getattr(self, name), 1)
+        for name in ("expert_size", "n_inducing_f", "n_inducing_g"):
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("n_neighbors", self.n_neighbors, 0)
+        check_at_least("skip_tol", self.skip_tol, 0.0, float)
+        check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
+        check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
+        inputs, n = scaling.inputs(X), len(y)
+        M = -(-n // self.expert_size) if self.n_experts is None else self.n_experts
+        shares = partition(self.partition, inputs, M, rng)
+        rows = Rows(inputs[shares.order], scaling.target(y)[shares.order], shares.starts)
+        lanes = self._lanes(len(shares))
+        passes = self.n_passes or max(FEWEST_PASSES, -(-FEWEST_STEPS * lanes // len(shares)))
+        self._experts, result = fit_experts(
+            rows,
+            n_inducing=(self.n_inducing_f, self.n_inducing_g),
+            lanes=lanes,
+            n_passes=passes,
+            guard=self.guard,
+            seed=int(rng.integers(2**31)),
+            n_workers=self._workers(n * passes),
+            callback=self._reporter(callback, n),
+        )
+        self._keep(ensure_started(result), n)
+        self._near = self._neighbourhood()
+        self.expert_sizes_ = shares.sizes
+        self._tell(self._experts.shared)
+
+    def _moments(self, X: Array) -> Prediction:
+        letters = "fg" if self._near is None else "g"
+        found = self._experts.moments(
+            X, letters, self.aggregation, self.skip_tol, self._workers(len(X) * len(self.expert_sizes_) // 10)
+        )
+        f = found["f"] if self._near is None else self._near.moments(X)
+        return Prediction.mixture(*f, *found["g"])
+
+    def _lanes(self, M: int) -> int:
+        """Experts in a batch: an even number, so that two workers have the same to do."""
+        lanes = min(MOST_LANES, M // LANES_PER_PASS)
+        return max(1, lanes - lanes % 2)
+
+    def _workers(self, rows: int) -> int:
+        """Worker processes for so many evaluations of rows."""
+        if self.n_jobs is not None:
+            return self.n_jobs
+        work = rows * (self.n_inducing_f**2 + self.n_inducing_g**2)
+        return allowed_workers() if work > WORTH_WORKERS else 1
+
+    def _neighbourhood(self) -> Neighbourhood | None:
+        """The training rows to condition f on, unless the committee predicts it."""
+        experts, shared = self._experts, self._experts.shared
+        if self.n_neighbors == 0 or len(experts.states) == 1:
+            return None
+        kernel = SEARD(float(shared["s2_kf"]), shared["ell_f"])
+        return Neighbourhood(kernel, experts.rows.X, experts.rows.y, experts.noise, self.n_neighbors)
+
+    def _tell(self, shared: dict[str, Array]) -> None:
+        """The learned parameters in the user's units."""
+        scaling = self._scaling
+        self.lengthscales_f_ = shared["ell_f"] * scaling.x_scale
+        self.signal_var_f_ = float(shared["s2_kf"]) * scaling.y_scale**2
+        self.lengthscales_g_ = shared["ell_g"] * scaling.x_scale
+        self.signal_var_g_ = float(shared["s2_kg"])
+        self.noise_mean_ = float(shared["mu0"] + 2.0 * np.log(scaling.y_scale))

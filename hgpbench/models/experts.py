@@ -1,0 +1,179 @@
+"""One expert of DVSHGP: its rows, its local parameters, and the steps that a fit takes with it.
+
+Shared by all experts are the kernels of f and g and mu0. Local are the inducing inputs Xm and Xu, lambda, the
+free whitened mean w of q(g_u), and the memory of Adam.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from hgpbench.gp import loo, noise, vshgp
+from hgpbench.gp.adam import Adam
+from hgpbench.gp.params import Layout
+from hgpbench.gp.posterior import Posterior
+from hgpbench.models.base import Array
+from hgpbench.models.initial import Values
+from hgpbench.models.placement import inducing_points
+
+SHARED = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
+INDUCING = ("Xm", "Xu")
+LOCAL = (*INDUCING, "lam", "w")
+COLD_LAM = 0.5  # the fixed point of lambda where the noise is as large as the residuals
+PROBES = slice(None, None, 4)  # rows of an expert whose leave-one-out residuals are looked at
+BETA2 = 0.99  # of the experts' Adam: each expert is visited some tens of times only
+EPSILON = 1e-3  # of the same, in nats per standard deviation: smaller slopes are round-off, not directions
+
+
+def shared_layout(d: int) -> Layout:
+    """Where the shared parameters for ``d`` inputs lie in the flat vector that travels."""
+    shapes = {name: np.ones(d) if name.startswith("ell") else np.ones(()) for name in SHARED}
+    return Layout.of(shapes, [name for name in SHARED if name in vshgp.POSITIVE])
+
+
+class Step(NamedTuple):
+    """A visit's settings: Adam's ``rate`` for inducing inputs, the natural step and its trust region."""
+
+    rate: float
+    gamma: float
+    max_shift: float = 1.5
+
+
+class Contribution(NamedTuple):
+    """What an expert adds to the sums over all: the bound and its derivative by the shared vector.
+
+    Beside them the jitter, and the mean square of leave-one-out residuals (of some rows).
+    """
+
+    value: float
+    jitter: float
+    loo: float
+    grad: Array
+
+
+@dataclass(eq=False)
+class Expert:
+    """Views of an expert's rows, and its local parameters."""
+
+    X: Array
+    y: Array
+    values: Values
+    ascents: dict[str, Adam] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ascents = {name: Adam(beta2=BETA2, epsilon=EPSILON) for name in INDUCING}
+        for name, ascent in self.ascents.items():
+            ascent.mean = ascent.square = np.zeros_like(self.values[name])
+
+    @classmethod
+    def place(cls, X: Array, y: Array, m: int, u: int, rng: np.random.Generator) -> "Expert":
+        """A new expert: inducing points by k-means, at most one per distinct row; q(g_u) knows nothing."""
+        Xm = inducing_points(X, m, rng)
+        Xu = Xm.copy() if u == m else inducing_points(X, u, rng)
+        return cls(X, y, {"Xm": Xm, "Xu": Xu, "lam": np.full(len(y), COLD_LAM), "w": np.zeros(len(Xu))})
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Rows n, inducing points m and u."""
+        return len(self.y), len(self.values["Xm"]), len(self.values["Xu"])
+
+    def visit(
+        self, shared: Values, layout: Layout, step: Step, memory: vshgp.Workspace
+    ) -> Contribution | None:
+        """One natural step on q(g_u), then gradients: the shared ones are returned, the local ones followed.
+
+        None, and nothing changes, where the bound cannot be evaluated.
+        """
+        values = shared | self.values
+        try:
+            with np.errstate(all="ignore"):
+                vshgp.project(values, self.X, memory)
+                refined = vshgp.refine(values, self.y, memory, step.gamma, step.max_shift)
+                values |= {"lam": refined.lam, "w": refined.w}
+                state = vshgp.differentiate(values, self.y, memory)
+                left_out = loo.residuals(memory, state, self.y, float(values["mu0"]), PROBES)
+        except LinAlgError:
+            return None
+        bound = state.bound
+        grad = layout.pack_grad(shared, bound.grads)
+        if not (np.isfinite(bound.value) and np.isfinite(grad).all()):
+            return None
+        self.values |= {"lam": refined.lam, "w": refined.w}
+        for name, ascent in self.ascents.items():
+            ascent.rate = step.rate
+            self.values[name] = self.values[name] + ascent.step(bound.grads[name])
+        return Contribution(bound.value, bound.jitter, float(np.mean(left_out**2)), grad)
+
+    def settle(self, shared: Values, steps: int, memory: vshgp.Workspace) -> Contribution | None:
+        """Natural steps on q(g_u) alone, for as long as they gain; the bound after them."""
+        values, best = shared | self.values, -np.inf
+        try:
+            with np.errstate(all="ignore"):
+                vshgp.project(values, self.X, memory)
+                for _ in range(steps + 1):
+                    refined = vshgp.refine(values, self.y, memory)
+                    if not refined.value > best:
+                        break
+                    best = refined.value
+                    self.values |= {"lam": values["lam"], "w": values["w"]}
+                    values |= {"lam": refined.lam, "w": refined.w}
+        except LinAlgError:
+            return None
+        if not np.isfinite(best):
+            return None
+        return Contribution(best, max(memory.f.jitter, memory.g.jitter), np.nan, np.zeros(0))
+
+    def bound(self, shared: Values, memory: vshgp.Workspace) -> Contribution | None:
+        """The bound as things stand; nothing changes."""
+        try:
+            with np.errstate(all="ignore"):
+                vshgp.project(shared | self.values, self.X, memory)
+                value = vshgp.refine(shared | self.values, self.y, memory).value
+        except LinAlgError:
+            return None
+        return Contribution(value, max(memory.f.jitter, memory.g.jitter), np.nan, np.zeros(0))
+
+    def noise(self, shared: Values, memory: vshgp.Workspace) -> Array:
+        """The noise variances r = exp(mu_g - s2_g / 2) that the bound gives the expert's rows, (n,)."""
+        vshgp.project(shared | self.values, self.X, memory)
+        q = noise.moments(memory.g, self.values["lam"], float(shared["mu0"]), self.values["w"])
+        return np.exp(q.mu_g - 0.5 * q.s2_g)
+
+    def posteriors(self, shared: Values, memory: vshgp.Workspace) -> dict[str, Posterior]:
+        """q(f*) and q(g*) by their letters, rebuilt: too large to keep for all experts."""
+        rho = 1.0 / self.noise(shared, memory)
+        f, g = memory.f, memory.g
+        f.condition(rho)
+        return {
+            "f": f.posterior(f.solve((rho * self.y) @ f.V)),
+            "g": g.posterior(self.values["w"], float(shared["mu0"])),
+        }
+
+    def state(self, whole: bool) -> Array:
+        """All that is local, as one flat vector: parameters and, for the ``whole``, the memory of Adam."""
+        parts = [self.values[name] for name in LOCAL]
+        for ascent in self.ascents.values() if whole else ():
+            parts += [ascent.mean, ascent.square, np.array([float(ascent.steps)])]
+        return np.concatenate([np.ravel(part) for part in parts])
+
+    @classmethod
+    def restore(cls, X: Array, y: Array, m: int, u: int, state: Array) -> "Expert":
+        """The expert with ``m`` and ``u`` inducing points whose ``state`` this was."""
+        (n, d), taken = X.shape, 0
+
+        def take(*shape: int) -> Array:
+            nonlocal taken
+            part = state[taken : taken + int(np.prod(shape))]
+            taken += part.size
+            return part.reshape(shape).copy()
+
+        shapes = {"Xm": (m, d), "Xu": (u, d), "lam": (n,), "w": (u,)}
+        expert = cls(X, y, {name: take(*shapes[name]) for name in LOCAL})
+        if taken == len(state):
+            return expert
+        for name, ascent in expert.ascents.items():
+            ascent.mean, ascent.square = take(*shapes[name]), take(*shapes[name])
+            ascent.steps = int(take(1)[0])
+        return expert

@@ -1,0 +1,200 @@
+"""Where experts live: in this process, or shared out among several, each with one BLAS thread.
+
+Expert i is in *lane* i mod L, whatever the number of workers, and a worker owns whole lanes. A batch takes
+one expert from each lane, so that every worker has its fair share of it; a committee adds up the experts of
+each lane, then the lanes, in order. So 1, 2 or 64 workers compute the same bits, and stay equally
+busy as long as they are no more than the lanes.
+
+Questions and short answers travel (see ``Shard``), and local parameters stay where they are. Workers are
+processes: scipy's BLAS and LAPACK wrappers keep the interpreter's lock, so that a second thread would only
+wait. Each is a fresh interpreter at the end of a socket, not a fork: that is safe whatever threads the caller
+runs, asks nothing of the caller's script, and is what another machine could run as well.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController, threadpool_info
+
+from hgpbench.errors import FitError
+from hgpbench.models.base import Array
+from hgpbench.models.shard import Numbers, Rows, Shard
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+START = "from hgpbench.models.workers import serve; serve({channel}, {data})"
+WATCH_EVERY = 1.0  # seconds between a worker's looks at whether its parent is still there
+
+
+class Workers(Protocol):
+    """Who owns the experts. Use it as a context; leaving it ends the workers."""
+
+    def ask(self, question: str, numbers: Numbers, *details: Any, own: Sequence[Any] = ()) -> list[Array]:
+        """Put a question of ``Shard`` about these experts; the answers come in the order of ``numbers``.
+
+        ``details`` go to every worker; of ``own``, which has one entry per expert, each gets its experts'.
+        """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *ending: object) -> None: ...
+
+
+def open_workers(rows: Rows, lanes: int, n_workers: int) -> Workers:
+    """Workers for these rows: this process alone where one is asked for, or where there is one lane."""
+    n_workers = min(n_workers, lanes)
+    return Serial(rows) if n_workers <= 1 else Processes(rows, lanes, n_workers)
+
+
+def allowed_workers() -> int:
+    """The cores that this process may use, and no more than its BLAS has been told to use threads."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return min([cores, *pools])
+
+
+class Serial:
+    """All experts in this process."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._shard = Shard(rows)
+        self._threads = ThreadpoolController()
+
+    def ask(self, question: str, numbers: Numbers, *details: Any, own: Sequence[Any] = ()) -> list[Array]:
+        """One BLAS thread here too: more would round differently from a worker, and gain nothing."""
+        with self._threads.limit(limits=1):
+            return _answer(self._shard, question, numbers, details, own)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ending: object) -> None:
+        pass
+
+
+class Processes:
+    """Lane i with worker i mod W; the rows in one nameless file that all workers map."""
+
+    def __init__(self, rows: Rows, lanes: int, n_workers: int) -> None:
+        self._lanes = lanes
+        with tempfile.TemporaryFile() as file:
+            rows.X.tofile(file)
+            rows.y.tofile(file)
+            file.flush()
+            self._workers = [_Worker(file) for _ in range(n_workers)]
+        for worker in self._workers:
+            worker.send((rows.X.shape, rows.starts))
+
+    def ask(self, question: str, numbers: Numbers, *details: Any, own: Sequence[Any] = ()) -> list[Array]:
+        """Each worker gets one message, and answers with one."""
+        places: list[list[int]] = [[] for _ in self._workers]
+        for place, number in enumerate(numbers):
+            places[number % self._lanes % len(self._workers)].append(place)
+        for worker, mine in zip(self._workers, places, strict=True):
+            if mine:
+                shares = [own[place] for place in mine] if own else []
+                worker.send((question, [numbers[place] for place in mine], details, shares))
+        answers: list[Array] = [np.empty(0)] * len(numbers)
+        for worker, mine in zip(self._workers, places, strict=True):
+            if mine:
+                for place, answer in zip(mine, worker.receive(), strict=True):
+                    answers[place] = answer
+        return answers
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ending: object) -> None:
+        for worker in self._workers:
+            worker.end(patiently=ending[0] is None)
+
+
+class _Worker:
+    """A process that holds a shard, and this end of the socket to it."""
+
+    def __init__(self, data: IO[bytes]) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            passed = {"channel": theirs.fileno(), "data": data.fileno()}
+            path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", START.format(**passed)],
+                pass_fds=list(passed.values()),
+                stdin=subprocess.DEVNULL,
+                env=os.environ | dict.fromkeys(THREAD_VARIABLES, "1") | {"PYTHONPATH": path},
+            )
+        self._channel = Connection(ours.detach())
+
+    def send(self, message: Any) -> None:
+        try:
+            self._channel.send(message)
+        except OSError as error:
+            raise self._ended() from error
+
+    def receive(self) -> list[Array]:
+        try:
+            answer: list[Array] = self._channel.recv()
+        except (EOFError, OSError) as error:
+            raise self._ended() from error
+        return answer
+
+    def end(self, patiently: bool) -> None:
+        """Close the socket, which ends an idle worker by itself; one at work is not waited for."""
+        self._channel.close()
+        if not patiently:
+            self._process.kill()
+        self._process.wait()
+
+    def _ended(self) -> FitError:
+        code = self._process.wait()
+        hint = ", perhaps for want of memory" if code == -signal.SIGKILL else ""
+        return FitError(f"a worker process ended with exit code {code}{hint}: see the log, or use n_jobs=1")
+
+
+def serve(channel: int, data: int) -> None:
+    """The life of a worker process: answer questions until the socket closes."""
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # an interrupt is the parent's affair, which then closes the socket
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    connection = Connection(channel)
+    try:
+        (n, d), starts = connection.recv()
+        shard = Shard(_mapped(data, n, d, starts))
+        while True:
+            question, numbers, details, own = connection.recv()
+            connection.send(_answer(shard, question, numbers, details, own))
+    except (EOFError, ConnectionError):
+        return  # anything else ends the process with a traceback in the log, and the parent says so
+
+
+def _answer(
+    shard: Shard, question: str, numbers: Numbers, details: tuple[Any, ...], own: Sequence[Any]
+) -> list[Array]:
+    answer: list[Array] = getattr(shard, question)(numbers, *details, *([own] if own else []))
+    return answer
+
+
+def _mapped(data: int, n: int, d: int, starts: NDArray[np.intp]) -> Rows:
+    with open(data, "rb") as file:
+        values = np.memmap(file, dtype=np.float64, mode="r")
+    return Rows(values[: n * d].reshape(n, d), values[n * d :], starts)
+
+
+def _end_with_parent() -> None:
+    """A long answer must not outlive a parent that was killed."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(WATCH_EVERY)
+    os._exit(1)
