@@ -73,10 +73,10 @@ class ExactGP(Estimator):
         starts = [first, *(perturbed(first, rng) for _ in range(self.restarts))]
         layout = Layout.of(first, positive=POSITIVE)
         evidence = objective(problem.evidence, layout)
-        report = self._reporter(callback, len(y))
-        results = [
-            lbfgs(evidence, layout.pack(start), max_iter=self.max_iter, callback=report) for start in starts
-        ]
+        results = []
+        for done, start in enumerate(starts):
+            report = _after(done, len(starts), self.max_iter, self._reporter(callback, len(y)))
+            results.append(lbfgs(evidence, layout.pack(start), max_iter=self.max_iter, callback=report))
         best = ensure_started(max(results, key=lambda result: result.value))
         self._keep(best, len(y))
         values = layout.unpack(best.x)
@@ -87,3 +87,10 @@ class ExactGP(Estimator):
 
     def _moments(self, X: Array) -> Prediction:
         return Prediction.gaussian(*self._posterior.moments(X), self._noise)
+
+
+def _after(done: int, runs: int, max_iter: int, report: Callback | None) -> Callback | None:
+    """A report of one run among several: its steps follow those of the runs before it."""
+    if report is None:
+        return None
+    return lambda step, _, bound: report(done * max_iter + step, runs * max_iter, bound)

@@ -45,3 +45,13 @@ def test_an_irrelevant_input_gets_a_long_lengthscale():
     model = ExactGP().fit(X, np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=120))
     assert model.lengthscales_f_[1] > 10 * model.lengthscales_f_[0]
     assert model.noise_var_ == pytest.approx(0.01, rel=0.5)
+
+
+def test_progress_goes_on_from_one_restart_to_the_next():
+    heard: list[tuple[int, int | None, float]] = []
+    model = ExactGP(max_iter=5, restarts=2, random_state=0)
+    model.fit(*draw(40), callback=lambda *news: heard.append(news))
+    steps = [step for step, _, _ in heard]
+    assert steps == sorted(set(steps))
+    assert {total for _, total, _ in heard} == {15}
+    assert steps[-1] <= 15
