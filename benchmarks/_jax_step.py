@@ -1,4 +1,4 @@
-"""One SVSHGP step in JAX, jitted, gradients by autodiff: a yardstick for stochastic.py, never a dependency."""
+"""One SVSHGP step in JAX, jitted, with autodiff: a yardstick for stochastic.py, never a dependency."""
 
 import os
 from collections.abc import Callable

@@ -4,8 +4,9 @@
 
 JAX and torch stand beside it where they are installed, with the same arithmetic in double precision and one
 thread. Times are CPU time of this process, pinned to one core: the least of interleaved rounds. Flops are
-counted as 5 b m^2 + 5.3 m^3 a process, though ours takes fewer. ``--threads`` compares instead the wall-clock time of
-one thread, of two BLAS threads, and of two workers with one BLAS thread each; that wants an idle machine.
+counted as 5 b m^2 + 5.3 m^3 a process, though ours takes fewer. ``--threads`` compares instead the wall-clock
+time of one thread, of two BLAS threads, and of two workers with one BLAS thread each; that wants an idle
+machine.
 """
 
 import argparse
