@@ -2,8 +2,8 @@
 
 One explains y; the other explains the logarithms of its squared residuals, which are g plus the logarithm of
 a chi-squared variable. The authors' release offers the same idea with exact GPs on a random subset. On toy
-the joint bound then climbed to its heteroscedastic optimum for six seeds of six, by the paper's recipe from fixed
-values for one of six.
+the joint bound then climbed to its heteroscedastic optimum for six seeds of six; by the paper's recipe, from
+fixed values, for one of six.
 """
 
 from typing import NamedTuple
