@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, inverse_factor
+from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.unlocked import trmm
 from hgpbench.gp.whitened import Pull, Whitened
@@ -42,7 +42,7 @@ class Strip:
         self.m, self.dtype = m, np.dtype(np.float32 if single else np.float64)
         self._K, self._V, self._P = (np.empty((b, m), self.dtype) for _ in range(3))
         self._mu, self._qs = np.empty(b), np.empty(b)
-        self._Kmm, self._H = np.empty((m, m)), np.empty((m, m))
+        self._Kmm, self._Ht = np.empty((m, m)), np.empty((m, m))
         self._Linv, self._M = np.empty((m, m), order="F"), np.empty((m, m), order="F")
         self._grams = [np.empty((m, m)) for _ in range(SHARDS)]
         self._panel = max(64, PANEL_BYTES // (8 * m))
@@ -58,7 +58,7 @@ class Strip:
         self.jitter = inverse_factor(self._Kmm, kernel.s2_k, jitter, out=self._Linv).jitter
         # The jitter belongs to the prior: Kmm and the prior variances carry the same nugget.
         self.kd = kernel.s2_k * (1.0 + self.jitter)
-        np.einsum("ii->i", self._Kmm)[...] = self.kd
+        diagonal(self._Kmm)[...] = self.kd
         M = self._M
         M[...] = q.S.T  # symmetric: the transpose is the order in which it is stored
         trmm(self._Linv, M, right=True)  # S L^-1, m^3
@@ -131,13 +131,13 @@ class Strip:
         H = (I - S) N + mean (V^T beta)^T is not symmetric: q is held in coordinates that move with L, and
         the derivative of a Cholesky factor sees the lower triangle mirrored.
         """
-        H = np.matmul(self.q.S, N, out=self._H)  # 2 m^3
-        np.subtract(N, H, out=H)
-        H += np.multiply.outer(self.q.mean, Vbeta)
-        np.einsum("ii->i", H)[...] *= 0.5
+        Ht = np.matmul(N, self.q.S, out=self._Ht)  # 2 m^3
+        np.subtract(N, Ht, out=Ht)
+        Ht += np.multiply.outer(Vbeta, self.q.mean)
+        diagonal(Ht)[...] *= 0.5
         A = self._M
         A[...] = self._Linv
-        trmm(np.asfortranarray(np.tril(H)), A)  # m^3
+        trmm(Ht.T, A)  # reads the lower triangle only; m^3
         trmm(self._Linv, A, trans=True)  # m^3
         W = A + A.T
         W *= self._Kmm

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.gp.linalg import Array, inverse_factor, logdet
+from hgpbench.gp.linalg import Array, diagonal, inverse_factor, logdet
 
 
 class Pull(NamedTuple):
@@ -64,7 +64,7 @@ class Natural:
         """
         Lam = gamma * pull.N
         Lam += (1.0 - gamma) * self.Lam
-        np.einsum("ii->i", Lam)[...] += gamma
+        diagonal(Lam)[...] += gamma
         wish = pull.Vbeta + pull.N @ self.q.mean
         return Natural.of((1.0 - gamma) * self.theta1 + gamma * wish, Lam)
 
@@ -113,5 +113,5 @@ class Rooted:
     def grad(self, pull: Pull) -> tuple[Array, Array]:
         """dF/dmean (m,) and dF/dC = tril(2 dF/dS C) = tril(C^-T - C - N C) (m, m); no inverse is formed."""
         dC = -np.tril(self.C + pull.N @ self.C)
-        np.einsum("ii->i", dC)[...] += 1.0 / np.diagonal(self.C)
+        diagonal(dC)[...] += 1.0 / np.diagonal(self.C)
         return pull.Vbeta - self.q.mean, dC
