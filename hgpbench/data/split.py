@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hgpbench.columns import moments
 from hgpbench.errors import DataError
 
 Array = NDArray[np.float64]
@@ -102,37 +103,31 @@ def split_rows(
 
 @dataclass(frozen=True, eq=False)
 class Standardiser:
-    """Zero mean and unit variance on the training rows; a constant column or target keeps scale 1.
-
-    Each column is first divided by a power of two near its largest magnitude, which is exact, so that values
-    as large as 1e300 or as small as 1e-300 neither overflow nor vanish on the way.
-    """
+    """Zero mean and unit variance on the training rows; a constant column or target keeps scale 1."""
 
     x_mean: Array
     x_scale: Array
-    x_unit: Array
     y_mean: float
     y_scale: float
-    y_unit: float
 
     @classmethod
     def fit(cls, X: Array, y: Array) -> "Standardiser":
         """Learn the scales of the training rows."""
-        y_mean, y_scale, y_unit = (float(part[0]) for part in _moments(y[:, None]))
+        y_mean, y_scale = (float(part[0]) for part in _scales(y[:, None]))
         if not 1 / _WIDEST_TARGET <= y_scale <= _WIDEST_TARGET:
             raise DataError(
                 f"the target's standard deviation is {y_scale:.3g}, its square is beyond double precision; "
                 f"rescale the target to within {1 / _WIDEST_TARGET:.0e} and {_WIDEST_TARGET:.0e}"
             )
-        return cls(*_moments(X), y_mean, y_scale, y_unit)
+        return cls(*_scales(X), y_mean, y_scale)
 
     def inputs(self, X: Array) -> Array:
         """Standardised inputs."""
-        return _standardise(X, self.x_mean, self.x_scale, self.x_unit)
+        return (X - self.x_mean) / self.x_scale
 
     def target(self, y: Array) -> Array:
         """Standardised target."""
-        return _standardise(y, self.y_mean, self.y_scale, self.y_unit)
+        return (y - self.y_mean) / self.y_scale
 
     def undo_inputs(self, points: Array) -> Array:
         """Points in standardised coordinates, in the user's units."""
@@ -163,24 +158,7 @@ def _count(share: Share, rows: int) -> int:
     return share if isinstance(share, int) else int(float(share) * rows + 1e-9)
 
 
-def _moments(columns: Array) -> tuple[Array, Array, Array]:
-    """Mean, standard deviation and unit of each column."""
-    largest = np.abs(columns).max(axis=0)
-    # 2^(e-1) <= largest < 2^e; the smaller power, as 2^1024 is no double.
-    unit = np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
-    scaled = columns / unit
-    # Seen from its first row a constant column is exactly zero; and a far-off mean costs the spread no digit.
-    origin = scaled[0].copy()
-    scaled -= origin
-    centre = scaled.mean(axis=0)
-    scaled -= centre
-    spread = np.sqrt(np.mean(np.square(scaled, out=scaled), axis=0))
-    constant = spread <= 10 * np.finfo(float).eps
-    return (origin + centre) * unit, np.where(constant, 1.0, spread * unit), unit
-
-
-def _standardise(values: Array, mean: Array | float, scale: Array | float, unit: Array | float) -> Array:
-    scaled = values / unit
-    scaled -= np.divide(mean, unit)
-    scaled /= np.divide(scale, unit)
-    return np.ascontiguousarray(scaled)
+def _scales(columns: Array) -> tuple[Array, Array]:
+    """Mean of each column, and its standard deviation or 1."""
+    mean, std = moments(columns)
+    return mean, np.where(std > 0, std, 1.0)

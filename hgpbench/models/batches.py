@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
+from hgpbench.columns import chunks
 from hgpbench.models.base import Array
-from hgpbench.models.scaling import Scaling, chunks
+from hgpbench.models.scaling import Scaling
 
 FILE_BLOCK = 256  # rows of one read from a file
 WINDOW = 8  # batches whose rows are read and shuffled together

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from hgpbench.columns import chunks
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.models.residuals import MEAN_LOG_CHI2
 from hgpbench.models.ridge import Ridge
-from hgpbench.models.scaling import Scaling, chunks
+from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
 
 FLOOR = 1e-10  # of the mean noise variance, under the squared residuals: a zero has no logarithm

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from hgpbench.columns import chunks
 from hgpbench.models.base import Array
-from hgpbench.models.scaling import Scaling, chunks
+from hgpbench.models.scaling import Scaling
 
 STRENGTHS: NDArray[np.float64] = 10.0 ** np.arange(-8.0, 3.01, 0.5)
 """Ridge strengths tried, as multiples of the number of rows (so that they mean the same at any n).

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hgpbench.models.scaling import CHUNK, Scaling
+from hgpbench.columns import CHUNK
+from hgpbench.models.scaling import Scaling
 
 
 def test_scaled_data_have_zero_mean_and_unit_variance():
