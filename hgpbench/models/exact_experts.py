@@ -1,91 +1,46 @@
 """Exact-GP experts that share their hyper-parameters: evidence for training, committee sums for prediction.
 
-Expert i is in lane i mod 64, whoever computes it. A question about a lane is answered with a sum over its
-experts, in order, and lanes are added in order, so that any number of workers gives the same bits. Factors
-are made when needed and forgotten: those of 2,000 experts with 1,000 rows each would fill 16 GB.
+Questions name lanes of experts (see ``workers``) and are answered with one sum per lane, over its experts in
+order. Factors are made when needed and forgotten: those of 2,000 experts with 1,000 rows would fill 16 GB.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, parallel_config
-from threadpoolctl import threadpool_limits
+from numpy.linalg import LinAlgError
 
 from hgpbench.gp.committee import Committee, Kind, negligible
 from hgpbench.gp.exact import ExactProblem
 from hgpbench.gp.linalg import JITTER
-from hgpbench.gp.params import Bound
+from hgpbench.gp.params import Bound, Layout
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
-from hgpbench.models.partition import Index, Partition
-from hgpbench.models.threads import allowed
+from hgpbench.models.partition import Index
+from hgpbench.models.shard import Numbers, Rows
 
 LANES = 64  # more workers than this would stand idle
-WORTHWHILE = 1e11  # flops, some seconds of a core, below which processes would take longer to start
-Ask = Callable[[Callable[..., Any], "Experts", Any], Iterator[Any]]
-"""Calls a task with (experts, what, lane) for every lane."""
 
 
-@dataclass(frozen=True, eq=False)
-class Experts:
-    """Training rows, those of an expert together: expert i has rows ``starts[i]`` to ``starts[i + 1]``."""
-
-    X: Array
-    y: Array
-    starts: Index
-
-    @classmethod
-    def of(cls, X: Array, y: Array, partition: Partition) -> "Experts":
-        """Gather the rows of each expert."""
-        return cls(X[partition.order], y[partition.order], partition.starts)
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def rows(self, i: int) -> slice:
-        """Where the rows of one expert lie."""
-        return slice(int(self.starts[i]), int(self.starts[i + 1]))
-
-    def problem(self, i: int) -> ExactProblem:
-        """The exact GP of one expert."""
-        return ExactProblem(self.X[self.rows(i)], self.y[self.rows(i)])
-
-    def drawn(self, most_rows: int, rng: np.random.Generator) -> "Experts":
-        """Experts drawn at random while they have at most ``most_rows`` rows in all; at least one."""
-        sizes = np.diff(self.starts)
-        order = rng.permutation(len(self))
-        enough = max(1, int(np.searchsorted(np.cumsum(sizes[order]), most_rows, side="right")))
-        chosen = np.sort(order[:enough])
-        rows = np.concatenate([np.arange(self.starts[i], self.starts[i + 1]) for i in chosen])
-        return Experts(self.X[rows], self.y[rows], np.concatenate([[0], np.cumsum(sizes[chosen])]))
-
-    @property
-    def lanes(self) -> list[range]:
-        """The numbers of the experts in each lane."""
-        lanes = min(len(self), LANES)
-        return [range(lane, len(self), lanes) for lane in range(lanes)]
-
-    def flops(self, s: int = 0) -> float:
-        """What all factors cost, and variances at ``s`` points from each."""
-        sizes = np.diff(self.starts).astype(float)
-        return float((sizes**3).sum() / 3.0 + s * (sizes**2).sum())
+def drawn(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+    """Experts drawn at random while they have at most ``most`` rows in all; at least one."""
+    order = rng.permutation(len(rows.sizes))
+    enough = max(1, int(np.searchsorted(np.cumsum(rows.sizes[order]), most, side="right")))
+    chosen = np.sort(order[:enough])
+    parts = [rows.of(number) for number in chosen]
+    starts = np.concatenate([[0], np.cumsum(rows.sizes[chosen])])
+    return Rows(np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts]), starts)
 
 
-def evidence(experts: Experts, values: Values, lane: Iterable[int]) -> Bound:
-    """Log evidence of the experts of a lane, with derivatives by the shared parameters: n_i^3 flops each."""
-    with np.errstate(all="ignore"):  # overflow shows as a bound that is not finite: a rejected step
-        return total([experts.problem(i).evidence(values) for i in lane])
+def lanes(rows: Rows) -> range:
+    """The lanes of these experts."""
+    return range(min(len(rows.sizes), LANES))
 
 
-def total(bounds: Sequence[Bound], scale: float = 1.0) -> Bound:
-    """The sum of bounds of the same parameters, in their order; the largest jitter of them."""
-    grads = {
-        name: scale * np.sum([bound.grads[name] for bound in bounds], axis=0) for name in bounds[0].grads
-    }
-    return Bound(scale * sum(bound.value for bound in bounds), grads, max(bound.jitter for bound in bounds))
+def flops(rows: Rows, s: int = 0) -> float:
+    """What the factors of all experts cost, and variances at ``s`` points from each of them."""
+    sizes = rows.sizes.astype(float)
+    return float((sizes**3).sum() / 3.0 + s * (sizes**2).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +56,7 @@ class Question:
     silent: float
 
     @classmethod
-    def within(cls, tolerance: float, experts: Experts, kind: Kind, Xs: Array, values: Values) -> "Question":
+    def within(cls, tolerance: float, rows: Rows, kind: Kind, Xs: Array, values: Values) -> "Question":
         """A question whose silences move the answer by no more than ``tolerance`` (see ``negligible``).
 
         With A >= noise I, an expert explains k*^T A^-1 k* <= |k*|^2 / noise of the prior variance, and has
@@ -109,8 +64,8 @@ class Question:
         """
         s2_k = float(values["s2_k"])
         noise = float(values["sigma2"]) + JITTER * s2_k
-        energy = float(np.max(np.add.reduceat(experts.y**2, experts.starts[:-1]))) / noise
-        share = negligible(kind, tolerance, len(experts), energy)
+        energy = float(np.max(np.add.reduceat(rows.y**2, rows.starts[:-1]))) / noise
+        share = negligible(kind, tolerance, len(rows.sizes), energy)
         return cls(kind, Xs, values, share * s2_k * noise)
 
     def committee(self) -> Committee:
@@ -129,35 +84,53 @@ class Question:
         return np.flatnonzero(reach > self.silent)
 
 
-def sums(experts: Experts, question: Question, lane: Iterable[int]) -> Array:
-    """The committee sums (3, s) of the experts of a lane at the ``s`` points of a question.
+class ExactShard:
+    """The experts of a worker: what the model may ask about them. It keeps nothing but their rows."""
 
-    Per expert n_i^3 / 3 flops, then n_i^2 for each point where it is not silent.
-    """
-    committee = question.committee()
-    for i in lane:
-        points = question.reached(experts.X[experts.rows(i)])
-        if len(points):
-            posterior = experts.problem(i).posterior(question.values)
-            committee.add(points, *posterior.moments(question.Xs[points], silent=question.silent))
-    return committee.sums
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def evidence(self, numbers: Numbers, n_lanes: int, values: Values) -> list[Array]:
+        """Log evidence of the experts of each lane, with derivatives: n_i^3 flops each. See ``total``."""
+        return [self._evidence(self._members(lane, n_lanes), values) for lane in numbers]
+
+    def confer(self, numbers: Numbers, n_lanes: int, question: Question) -> list[Array]:
+        """The committee sums (3, s) of each lane at the points of a question.
+
+        Per expert n_i^3 / 3 flops, then n_i^2 for each point where it is not silent.
+        """
+        return [self._confer(self._members(lane, n_lanes), question) for lane in numbers]
+
+    def _members(self, lane: int, n_lanes: int) -> range:
+        return range(lane, len(self._rows.sizes), n_lanes)
+
+    def _evidence(self, experts: Iterable[int], values: Values) -> Array:
+        """The sum of jitter, value and derivatives; not a number where the evidence cannot be evaluated."""
+        found = np.zeros(2 + Layout.of(values).size)
+        for number in experts:
+            try:
+                with np.errstate(all="ignore"):
+                    bound = ExactProblem(*self._rows.of(number)).evidence(values)
+            except LinAlgError:
+                return np.full_like(found, np.nan)
+            found[0] = max(found[0], bound.jitter)
+            found[1] += bound.value
+            found[2:] += Layout.of(values).pack(bound.grads)
+        return found
+
+    def _confer(self, experts: Iterable[int], question: Question) -> Array:
+        committee = question.committee()
+        for number in experts:
+            X, y = self._rows.of(number)
+            points = question.reached(X)
+            if len(points):
+                posterior = ExactProblem(X, y).posterior(question.values)
+                committee.add(points, *posterior.moments(question.Xs[points], silent=question.silent))
+        return committee.sums
 
 
-@contextmanager
-def crew(n_jobs: int | None, flops: float) -> Iterator[Ask]:
-    """Someone to ask about all lanes, in this process or in others; answers come in the order of lanes.
-
-    BLAS has one thread everywhere: with more its sums round differently. Threads of Python would not do,
-    because scipy's BLAS and LAPACK hold the interpreter's lock.
-    """
-    if n_jobs is None:
-        n_jobs = allowed() if flops >= WORTHWHILE else 1
-    with threadpool_limits(1):
-        if n_jobs == 1:
-            yield lambda task, experts, what: (task(experts, what, lane) for lane in experts.lanes)
-            return
-        config = parallel_config("loky", inner_max_num_threads=1)
-        with config, Parallel(n_jobs, return_as="generator") as pool:
-            yield lambda task, experts, what: pool(
-                delayed(task)(experts, what, lane) for lane in experts.lanes
-            )
+def total(answers: Sequence[Array], values: Values, scale: float = 1.0) -> Bound:
+    """The evidence of all lanes, added in order, times ``scale``."""
+    found = scale * np.sum(answers, axis=0)
+    grads = Layout.of(values).unpack(found[2:])
+    return Bound(float(found[1]), grads, float(max(answer[0] for answer in answers)))

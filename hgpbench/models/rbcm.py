@@ -7,14 +7,17 @@ import numpy as np
 from hgpbench.gp.exact import POSITIVE
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
-from hgpbench.models import exact_experts as local
+from hgpbench.models import exact_experts as experts
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
-from hgpbench.models.exact_experts import Experts, Question
+from hgpbench.models.exact_experts import ExactShard, Question
 from hgpbench.models.initial import Values, guess
 from hgpbench.models.partition import partition
+from hgpbench.models.shard import Rows
+from hgpbench.models.workers import Workers, allowed_workers, open_workers
 from hgpbench.prediction import Prediction
 
-BLOCK = 65_536  # test rows at a time: three numbers each in every shard that is under way
+BLOCK = 65_536  # test rows at a time, at most: 100 MB of sums
+WORTH_WORKERS = 1e11  # flops, some seconds of a core, below which processes would take longer to start
 
 
 class RBCM(Estimator):
@@ -113,11 +116,10 @@ class RBCM(Estimator):
         inputs, target = scaling.inputs(X), scaling.target(y)
         M = -(-len(y) // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng, self.max_expert_size)
-        self._experts = Experts.of(inputs, target, shares)
-        drawn = self._experts.drawn(self.train_rows, rng)
+        self._rows = Rows(inputs[shares.order], target[shares.order], shares.starts)
+        drawn = experts.drawn(self._rows, self.train_rows, rng)
         first = guess(inputs, target)
-        report = self._reporter(callback, len(y))
-        result = self._maximise(drawn, first, len(y) / len(drawn.y), report)
+        result = self._maximise(drawn, first, len(y) / len(drawn.y), self._reporter(callback, len(y)))
         self._keep(result, len(y))
         self._values = Layout.of(first, positive=POSITIVE).unpack(result.x)
         self._noise = float(self._values["sigma2"])
@@ -126,29 +128,35 @@ class RBCM(Estimator):
         self.noise_var_ = self._noise * scaling.y_scale**2
         self.expert_sizes_, self.n_train_rows_ = shares.sizes, len(drawn.y)
 
-    def _maximise(
-        self, experts: Experts, first: Values, scale: float, report: Callback | None
-    ) -> OptimResult:
+    def _maximise(self, rows: Rows, first: Values, scale: float, report: Callback | None) -> OptimResult:
         """L-BFGS on the evidence of these experts, times ``scale``."""
         layout = Layout.of(first, positive=POSITIVE)
-        with local.crew(self.n_jobs, 3 * experts.flops() * self.max_iter) as ask:
+        lanes = experts.lanes(rows)
+        with self._workers(rows, 3.0 * experts.flops(rows) * self.max_iter) as workers:
 
             def bound(values: Values) -> Bound:
-                return local.total(list(ask(local.evidence, experts, values)), scale)
+                answers = workers.ask("evidence", lanes, len(lanes), values)
+                return experts.total(answers, values, scale)
 
             return lbfgs(
                 objective(bound, layout), layout.pack(first), max_iter=self.max_iter, callback=report
             )
 
     def _moments(self, X: Array) -> Prediction:
-        experts, values = self._experts, self._values
-        mu, s2 = np.empty(len(X)), np.empty(len(X))
-        with local.crew(self.n_jobs, experts.flops(len(X))) as ask:
-            for start in range(0, len(X), BLOCK):
-                rows = slice(start, start + BLOCK)
-                question = Question.within(self.skip_tol, experts, self.aggregation, X[rows], values)
+        rows, lanes = self._rows, experts.lanes(self._rows)
+        moments = []
+        with self._workers(rows, experts.flops(rows, len(X))) as workers:
+            for block in np.array_split(X, -(-len(X) // BLOCK)):
+                question = Question.within(self.skip_tol, rows, self.aggregation, block, self._values)
                 committee = question.committee()
-                for sums in ask(local.sums, experts, question):
+                for sums in workers.ask("confer", lanes, len(lanes), question):
                     committee.merge(sums)
-                mu[rows], s2[rows] = committee.result()
+                moments.append(committee.result())
+        mu, s2 = np.concatenate(moments, axis=1)
         return Prediction.gaussian(mu, s2, self._noise)
+
+    def _workers(self, rows: Rows, flops: float) -> Workers:
+        n_jobs = self.n_jobs
+        if n_jobs is None:
+            n_jobs = allowed_workers() if flops > WORTH_WORKERS else 1
+        return open_workers(rows, len(experts.lanes(rows)), n_jobs, ExactShard)

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any, Protocol, Self
@@ -34,6 +34,7 @@ from hgpbench.models.shard import Numbers, Rows, Shard
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 START = "from hgpbench.models.workers import serve; serve({channel}, {data})"
+Owner = Callable[[Rows], Any]
 WATCH_EVERY = 1.0  # seconds between a worker's looks at whether its parent is still there
 
 
@@ -41,7 +42,7 @@ class Workers(Protocol):
     """Who owns the experts. Use it as a context; leaving it ends the workers."""
 
     def ask(self, question: str, numbers: Numbers, *details: Any, own: Sequence[Any] = ()) -> list[Array]:
-        """Put a question of ``Shard`` about these experts; the answers come in the order of ``numbers``.
+        """Put a question of their owner's about these experts; the answers come in the order of ``numbers``.
 
         ``details`` go to every worker; of ``own``, which has one entry per expert, each gets its experts'.
         """
@@ -51,10 +52,13 @@ class Workers(Protocol):
     def __exit__(self, *ending: object) -> None: ...
 
 
-def open_workers(rows: Rows, lanes: int, n_workers: int) -> Workers:
-    """Workers for these rows: this process alone where one is asked for, or where there is one lane."""
+def open_workers(rows: Rows, lanes: int, n_workers: int, owner: Owner = Shard) -> Workers:
+    """Workers for these rows: this process alone where one is asked for, or where there is one lane.
+
+    Each of them puts its experts in the hands of an ``owner``, whose methods are the questions.
+    """
     n_workers = min(n_workers, lanes)
-    return Serial(rows) if n_workers <= 1 else Processes(rows, lanes, n_workers)
+    return Serial(rows, owner) if n_workers <= 1 else Processes(rows, lanes, n_workers, owner)
 
 
 def allowed_workers() -> int:
@@ -67,8 +71,8 @@ def allowed_workers() -> int:
 class Serial:
     """All experts in this process."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._shard = Shard(rows)
+    def __init__(self, rows: Rows, owner: Owner = Shard) -> None:
+        self._shard = owner(rows)
         self._threads = ThreadpoolController()
 
     def ask(self, question: str, numbers: Numbers, *details: Any, own: Sequence[Any] = ()) -> list[Array]:
@@ -86,7 +90,7 @@ class Serial:
 class Processes:
     """Lane i with worker i mod W; the rows in one nameless file that all workers map."""
 
-    def __init__(self, rows: Rows, lanes: int, n_workers: int) -> None:
+    def __init__(self, rows: Rows, lanes: int, n_workers: int, owner: Owner = Shard) -> None:
         self._lanes = lanes
         with tempfile.TemporaryFile() as file:
             rows.X.tofile(file)
@@ -94,7 +98,7 @@ class Processes:
             file.flush()
             self._workers = [_Worker(file) for _ in range(n_workers)]
         for worker in self._workers:
-            worker.send((rows.X.shape, rows.starts))
+            worker.send((owner, rows.X.shape, rows.starts))
 
     def ask(self, question: str, numbers: Numbers, *details: Any, own: Sequence[Any] = ()) -> list[Array]:
         """Each worker gets one message, and answers with one."""
@@ -170,8 +174,8 @@ def serve(channel: int, data: int) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     connection = Connection(channel)
     try:
-        (n, d), starts = connection.recv()
-        shard = Shard(_mapped(data, n, d, starts))
+        owner, (n, d), starts = connection.recv()
+        shard = owner(_mapped(data, n, d, starts))
         while True:
             question, numbers, details, own = connection.recv()
             connection.send(_answer(shard, question, numbers, details, own))
@@ -180,7 +184,7 @@ def serve(channel: int, data: int) -> None:
 
 
 def _answer(
-    shard: Shard, question: str, numbers: Numbers, details: tuple[Any, ...], own: Sequence[Any]
+    shard: Any, question: str, numbers: Numbers, details: tuple[Any, ...], own: Sequence[Any]
 ) -> list[Array]:
     answer: list[Array] = getattr(shard, question)(numbers, *details, *([own] if own else []))
     return answer
