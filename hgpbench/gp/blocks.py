@@ -5,8 +5,8 @@ Snelson and Ghahramani (2007): log N(y | 0, Q + D), with Q = V V^T as everywhere
     D_b = K_bb - Q_bb + sigma2 I,    B = I + sum_b V_b^T D_b^-1 V_b,    alpha = B^-1 sum_b V_b^T D_b^-1 y_b.
 
 FITC is its limit of blocks of one row, the exact GP that of one block. Only sums over blocks couple them, so
-blocks are worked through one at a time, twice: for B and alpha, then for the derivatives. No array of n by m
-is kept. With dS = 1/2 (beta beta^T - (Q + D)^-1) and beta = D^-1 (y - V alpha), all that is needed is
+blocks are worked through one at a time, twice: for B and alpha, then for the derivatives. With the derivative
+1/2 (beta beta^T - (Q + D)^-1) by Q + D and beta = D^-1 (y - V alpha), all that is needed is
 
     2 dD_b = beta_b beta_b^T - D_b^-1 + R_b R_b^T,    R_b = D_b^-1 V_b LB^-T
     dV_b   = beta_b alpha^T - R_b LB^-1 - 2 dD_b V_b
@@ -16,17 +16,19 @@ Blocks are added up in bundles, and bundles in their order: the same bits whoeve
 """
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from hgpbench.gp.block import Block, Inducing, answers
+from hgpbench.gp.block_posterior import BlockPosterior
 from hgpbench.gp.factorised import Run, serially
-from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
+from hgpbench.gp.kernels import KernelGrad
+from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet
 from hgpbench.gp.params import Bound
 from hgpbench.gp.unlocked import trmm
 
@@ -35,65 +37,7 @@ POSITIVE = ("s2_k", "ell", "sigma2")
 """Parameters that an optimiser should see as logarithms; the other one is ``Xm``."""
 
 BUNDLES = 16  # groups of blocks that are summed on their own: more of them than of workers
-CHUNK_ROWS = 1000  # test rows at a time
-
-A = TypeVar("A")
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class Inducing:
-    """What all blocks share: kernel, inducing inputs, Kmm (m, m) and the inverse of its factor."""
-
-    kernel: SEARD
-    Z: Array
-    Z_aug: Array
-    Kmm: Array
-    Linv: Array
-    jitter: float
-
-    @classmethod
-    def of(cls, values: dict[str, Array], jitter: float = JITTER) -> "Inducing":
-        """At these parameters; the jitter belongs to the prior, so Kmm carries it."""
-        kernel, Z = SEARD(float(values["s2_k"]), values["ell"]), values["Xm"]
-        Kmm = kernel.gram(Z)
-        factor = inverse_factor(Kmm, kernel.s2_k, jitter)
-        diagonal(Kmm)[...] = kernel.s2_k * (1.0 + factor.jitter)
-        return cls(kernel, Z, kernel.augment(Z, Z.mean(axis=0)), Kmm, factor.L, factor.jitter)
-
-    @property
-    def kd(self) -> float:
-        """The prior variance of a row, nugget included."""
-        return self.kernel.s2_k * (1.0 + self.jitter)
-
-    def augment(self, X: Array) -> Array:
-        """Rows of ``X`` as the kernel's products want them."""
-        return self.kernel.augment(X, self.Z.mean(axis=0))
-
-    def project(self, X_aug: Array) -> tuple[Array, Array]:
-        """Kbm and V = Kbm L^-T, both (b, m): b m^2 flops."""
-        Kbm = np.matmul(X_aug, self.kernel.dual(self.Z_aug).T)
-        np.exp(Kbm, out=Kbm)
-        V = Kbm.copy()
-        trmm(self.Linv, V.T)
-        return Kbm, V
-
-
-class Block:
-    """One block at given parameters: its matrices, D^-1 = Li^T Li, and U = Li V."""
-
-    def __init__(self, shared: Inducing, X: Array, sigma2: float) -> None:
-        self.X_aug = shared.augment(X)
-        self.Kbm, self.V = shared.project(self.X_aug)
-        self.K = np.matmul(self.X_aug, shared.kernel.dual(self.X_aug).T)
-        np.exp(self.K, out=self.K)
-        diagonal(self.K)[...] = shared.kd
-        D = self.K - self.V @ self.V.T
-        diagonal(D)[...] += sigma2
-        # The nugget of the prior is in D already; where even that is not enough, the step is rejected.
-        self.Li = inverse_factor(D, max_jitter=0.0, out=np.empty(D.shape, order="F")).L
-        self.U = self.V.copy()
-        trmm(self.Li, self.U.T, right=True, trans=True)
+KEEP_BYTES = 1_000_000_000  # blocks are kept for the second pass where all of them fit: 10 to 20 % of the time
 
 
 class Gram(NamedTuple):
@@ -135,18 +79,22 @@ class Blocks:
     def evidence(self, values: dict[str, Array], jitter: float = JITTER) -> Bound:
         """log N(y | 0, Q + D) with derivatives by ``s2_k``, ``ell`` (d,), ``Xm`` (m, d) and ``sigma2``.
 
-        About 16 n m^2 flops for blocks of m rows, and memory for a block and 4 m^2 per worker.
+        About 16 n m^2 flops for blocks of m rows. Memory for ``KEEP_BYTES`` of blocks, or one a worker.
         """
         shared, sigma2 = Inducing.of(values, jitter), float(values["sigma2"])
-        coupling = self._couple(shared, sigma2)
+        kept: dict[int, Block] = {}
+        coupling = self._couple(shared, sigma2, kept if self._fit_in_memory(len(shared.Z)) else None)
         a = coupling.alpha @ shared.Linv
 
-        def slopes(bundle: range) -> Slopes:
-            return _summed(
-                _slopes(shared, coupling, a, Block(shared, X, sigma2), y) for X, y in self._rows(bundle)
-            )
+        def slope(b: int) -> Slopes:
+            X, y = self._rows(b)
+            block = kept.pop(b) if b in kept else Block(shared, X, sigma2)
+            return _slopes(shared, coupling, a, block, y)
 
-        total = _summed(_answers(self.run, slopes, self._bundles()))
+        def slopes(bundle: range) -> Slopes:
+            return _summed(map(slope, bundle))
+
+        total = _summed(answers(self.run, slopes, self._bundles()))
         value = -0.5 * (len(self.y) * LOG_2PI + coupling.logdet + total.quadratic)
         grad = _pull_inducing(shared, coupling, total.VGV)
         grads = {
@@ -157,40 +105,49 @@ class Blocks:
         }
         return Bound(value, grads, shared.jitter)
 
-    def posterior(self, values: dict[str, Array], jitter: float = JITTER) -> "BlockPosterior":
+    def posterior(self, values: dict[str, Array], jitter: float = JITTER) -> BlockPosterior:
         """The posterior at these parameters; the matrices of blocks are made again when they are needed."""
         shared, sigma2 = Inducing.of(values, jitter), float(values["sigma2"])
         LBinv, alpha, _ = self._couple(shared, sigma2)
         return BlockPosterior(shared, self.X, self.y, self.starts, sigma2, LBinv, alpha)
 
-    def _couple(self, shared: Inducing, sigma2: float) -> Coupling:
-        def gram(bundle: range) -> Gram:
-            return _summed(_gram(Block(shared, X, sigma2), y) for X, y in self._rows(bundle))
+    def _couple(self, shared: Inducing, sigma2: float, kept: dict[int, Block] | None = None) -> Coupling:
+        """The first pass; its blocks go into ``kept``."""
 
-        total = _summed(_answers(self.run, gram, self._bundles()))
+        def gram(b: int) -> Gram:
+            X, y = self._rows(b)
+            block = Block(shared, X, sigma2)
+            if kept is not None:
+                kept[b] = block
+            return Gram(block.U.T @ block.U, (block.Li @ y) @ block.U, -logdet(block.Li))
+
+        def grams(bundle: range) -> Gram:
+            return _summed(map(gram, bundle))
+
+        total = _summed(answers(self.run, grams, self._bundles()))
         B = total.N
         diagonal(B)[...] += 1.0
         LBinv = inverse_factor(B, max_jitter=0.0).L
         return Coupling(LBinv, (LBinv @ total.c) @ LBinv, total.logdet_D - logdet(LBinv))
 
-    def _rows(self, bundle: range) -> Iterator[tuple[Array, Array]]:
-        for b in bundle:
-            rows = slice(self.starts[b], self.starts[b + 1])
-            yield self.X[rows], self.y[rows]
+    def _rows(self, b: int) -> tuple[Array, Array]:
+        rows = slice(self.starts[b], self.starts[b + 1])
+        return self.X[rows], self.y[rows]
+
+    def _fit_in_memory(self, m: int) -> bool:
+        """Whether the matrices of all blocks, three (b, m) and two (b, b) each, are few enough to keep."""
+        sizes = np.diff(self.starts).astype(float)
+        return bool(8.0 * sizes @ (3.0 * m + 2.0 * sizes) <= KEEP_BYTES)
 
     def _bundles(self) -> list[range]:
-        """Consecutive blocks in groups of about equal work; they depend on the blocks alone."""
+        """Consecutive blocks in groups that do not depend on who works."""
         M = len(self.starts) - 1
         ends = np.linspace(0, M, min(M, BUNDLES) + 1).astype(int)
         return [range(start, stop) for start, stop in pairwise(ends)]
 
 
-def _gram(block: Block, y: Array) -> Gram:
-    return Gram(block.U.T @ block.U, (block.Li @ y) @ block.U, -logdet(block.Li))
-
-
 def _slopes(shared: Inducing, coupling: Coupling, a: Array, block: Block, y: Array) -> Slopes:
-    """A block's share of the derivatives; dV_b becomes dKbm = dV_b L^-1 and is pulled back at once."""
+    """A block's share of the derivatives, dKbm = dV_b L^-1 pulled back at once; uses the block up."""
     Li, V = block.Li, block.V
     residual = y - V @ coupling.alpha
     beta = (Li @ residual) @ Li
@@ -233,73 +190,9 @@ def _pull_inducing(shared: Inducing, coupling: Coupling, VGV: Array) -> KernelGr
     return shared.kernel.gather_sym(shared.Z_aug, W)
 
 
-@dataclass(frozen=True, eq=False)
-class BlockPosterior:
-    """p(f* | y) where a test row belongs to one of the blocks.
-
-    Its covariance with the rows of that block is exact, with all others that of Q. With v* its whitened row,
-    E = K*b - v* V_b^T, T = E Li^T and h = T U_b,
-
-        mu* = v* alpha + E beta_b,    s2* = kd - |v*|^2 - |T|^2 + |(v* - h) LB^-T|^2
-    """
-
-    shared: Inducing
-    X: Array
-    y: Array
-    starts: Sequence[int]
-    sigma2: float
-    LBinv: Array
-    alpha: Array
-
-    def moments(self, Xs: Array, owners: Array, run: Run = serially) -> tuple[Array, Array]:
-        """Mean and variance of f at ``Xs`` (s, d), each (s,), for rows that belong to blocks ``owners``."""
-        mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
-
-        def fill(b: int) -> None:
-            block, beta = self._block(b)
-            mine = np.flatnonzero(owners == b)
-            for start in range(0, len(mine), CHUNK_ROWS):
-                rows = mine[start : start + CHUNK_ROWS]
-                mu[rows], s2[rows] = self._at(Xs[rows], b, block, beta)
-
-        _answers(run, fill, np.unique(owners).tolist())
-        # Round-off may carry a variance that vanishes below zero.
-        return mu, np.maximum(s2, 0.0, out=s2)
-
-    def _block(self, b: int) -> tuple[Block, Array]:
-        rows = slice(self.starts[b], self.starts[b + 1])
-        block = Block(self.shared, self.X[rows], self.sigma2)
-        return block, (block.Li @ (self.y[rows] - block.V @ self.alpha)) @ block.Li
-
-    def _at(self, Xs: Array, b: int, block: Block, beta: Array) -> tuple[Array, Array]:
-        kernel = self.shared.kernel
-        _, Vs = self.shared.project(self.shared.augment(Xs))
-        E = kernel.cross(Xs, self.X[self.starts[b] : self.starts[b + 1]])
-        E -= Vs @ block.V.T
-        mu = Vs @ self.alpha + E @ beta
-        T = E @ block.Li.T
-        C = (Vs - T @ block.U) @ self.LBinv.T
-        return mu, self.shared.kd - rowdots(Vs, Vs) - rowdots(T, T) + rowdots(C, C)
-
-
 Sums = TypeVar("Sums", Gram, Slopes)
 
 
 def _summed(parts: Iterable[Sums]) -> Sums:
     """Field by field, in order."""
     return reduce(lambda left, right: type(left)(*map(operator.add, left, right)), parts)
-
-
-def _answers(run: Run, function: Callable[[A], T], items: Sequence[A]) -> list[T]:
-    """``function`` of each item, in order, whoever computes it.
-
-    Threads do not inherit that overflow is to be quiet; the optimiser judges what comes out.
-    """
-    found: dict[int, T] = {}
-
-    def work(place: int) -> None:
-        with np.errstate(all="ignore"):
-            found[place] = function(items[place])
-
-    run([partial(work, place) for place in range(len(items))])
-    return [found[place] for place in range(len(items))]
