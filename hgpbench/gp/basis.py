@@ -27,14 +27,14 @@ def gamma_shape(kind: Kind, m: int, d: int) -> tuple[int, ...]:
     return ((m,) if kind[0] == "V" else ()) + each[kind[1]]
 
 
-def spherical(kind: Kind, widths: Array, d: int) -> Array:
-    """``gamma`` of round functions with lengthscales ``widths`` (m,), or their mean where it is global."""
-    m = len(widths)
-    inverse = 1.0 / (widths if kind[0] == "V" else widths.mean(keepdims=True))
-    if kind[1] == "C":
-        gamma = inverse[:, None, None] * np.eye(d)
-    else:
-        gamma = np.repeat(inverse[:, None], d if kind[1] == "D" else 1, axis=1)
+def axis_aligned(kind: Kind, slopes: Array) -> Array:
+    """``gamma`` of functions with inverse lengthscales ``slopes`` (m, d); means where the kind has fewer."""
+    m, d = slopes.shape
+    if kind[0] == "G":
+        slopes = slopes.mean(axis=0, keepdims=True)
+    if kind[1] == "L":
+        slopes = slopes.mean(axis=1, keepdims=True)
+    gamma = slopes[:, :, None] * np.eye(d) if kind[1] == "C" else slopes.copy()
     return gamma.reshape(gamma_shape(kind, m, d))
 
 

@@ -24,7 +24,7 @@ from hgpbench.gp.linalg import Array, diagonal, inverse_factor, logdet, rowdots
 from hgpbench.gp.params import Bound
 
 PANEL_BYTES = 400_000  # rows worked on at a time: they fit the second-level cache
-ETA_SHAPE, ETA_RATE = 1.0, 1.0  # Gamma prior of eta: v is Student-t with two degrees of freedom, scale one
+ETA_SHAPE, ETA_RATE = 1.0, 0.1  # Gamma prior of eta: v is Student-t, two degrees of freedom, scale 0.32
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 

@@ -1,14 +1,15 @@
 """Basis functions with variable covariances, shared by the mean and the log noise (GPz)."""
 
+import time
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 
-from hgpbench.gp.basis import Kind, spherical
-from hgpbench.gp.basis_evidence import ETA_RATE, ETA_SHAPE, BasisProblem, positive
-from hgpbench.gp.optim import lbfgs
-from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
+from hgpbench.gp.basis import Kind
+from hgpbench.gp.basis_evidence import BasisProblem
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
+from hgpbench.models.basis_start import first_values, first_width, maximise
 from hgpbench.models.initial import Values
 from hgpbench.models.placement import inducing_points
 from hgpbench.prediction import Prediction
@@ -20,9 +21,9 @@ class GPVC(Estimator):
     y = phi(x)^T w + N(0, 1 / beta(x)) with log beta(x) = b + phi(x)^T v: w is integrated out with a relevance
     for each weight, all else maximises the evidence times the prior of v, by L-BFGS. O(n m_b^2) an iteration.
 
-    Centres start at k-means of the rows (the authors': drawn in the box of the principal axes), lengthscales
-    at the authors' rule from the distances to them. The prior of v is proper, where the authors' is not and
-    they stop early by held-out rows: see ``hgpbench.gp.basis_evidence``.
+    Where it departs from the authors' release: centres start at k-means of the rows, and some iterations with
+    one lengthscale per input come first (``hgpbench.models.basis_start``); the prior of v is proper, where
+    theirs is not and they stop early by held-out rows (``hgpbench.gp.basis_evidence``).
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ class GPVC(Estimator):
     noise_weights_ : array of shape (m_b,)
         Weights v_j of the log noise precision.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
-        The log joint density of y and v, and how it was reached; see ``hgpbench.models.base``.
+        The log joint density of y and v, and how it was reached (evaluations include those for the initial
+        values); see ``hgpbench.models.base``.
     """
 
     reference = (
@@ -83,46 +85,37 @@ class GPVC(Estimator):
         check_at_least("max_iter", self.max_iter, 1)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
+        started, scaling = time.perf_counter(), self._scaling
         inputs, target = scaling.inputs(X), scaling.target(y)
-        first = self._first_values(inputs, target, inducing_points(inputs, self.n_basis, rng))
-        problem = BasisProblem(inputs, target, len(first["P"]), self.kind, linear=self.linear_mean)
-        layout = Layout.of(first, positive=positive(self.kind, list(first)))
-        report = self._reporter(callback, len(y))
-        result = lbfgs(
-            objective(problem.evidence, layout), layout.pack(first), max_iter=self.max_iter, callback=report
+        centres = inducing_points(inputs, self.n_basis, np.random.default_rng(self.random_state))
+        self._unit = first_width(inputs, centres)
+        inputs /= self._unit
+        first, spent = first_values(
+            inputs,
+            target,
+            centres / self._unit,
+            self._unit,
+            self.kind,
+            linear=self.linear_mean,
+            heteroscedastic=self.heteroscedastic,
         )
-        self._keep(ensure_started(result), len(y))
-        values = layout.unpack(result.x)
+        prepared = time.perf_counter() - started
+        problem = BasisProblem(inputs, target, len(centres), self.kind, linear=self.linear_mean)
+        report = self._reporter(callback, len(y))
+        values, result = maximise(problem, first, max_iter=self.max_iter, callback=report)
+        trace = result.trace + np.array([0.0, prepared, 0.0])
+        self._keep(replace(result, evaluations=result.evaluations + spent, trace=trace), len(y))
         self._posterior = problem.posterior(values)
-        self.centres_ = scaling.undo_inputs(values["P"])
+        self._describe(values)
+
+    def _describe(self, values: Values) -> None:
+        """What was learned, in the user's units."""
+        scaling, (m, d) = self._scaling, values["P"].shape
+        self.centres_ = scaling.undo_inputs(values["P"] * self._unit)
         self.relevances_ = values["alpha"]
+        self.relevances_[m : m + d] *= self._unit**2
         self.noise_mean_ = 2.0 * float(np.log(scaling.y_scale)) - float(values["b"])
         self.noise_weights_ = self._posterior.v
 
-    def _first_values(self, X: Array, y: Array, P: Array) -> Values:
-        """Noise as large as the target, weights of its size, widths by the authors' rule."""
-        (m, d), variance = P.shape, float(np.var(y))
-        k = m + d + 1 if self.linear_mean else m
-        values = {
-            "P": P,
-            "gamma": spherical(self.kind, _widths(X, P), d),
-            "alpha": np.full(k, 1.0 / variance),
-            "b": np.asarray(-np.log(variance)),
-        }
-        if self.heteroscedastic:
-            values |= {"v": np.zeros(m), "eta": np.full(m, (ETA_SHAPE + 0.5) / ETA_RATE)}
-        return values
-
     def _moments(self, X: Array) -> Prediction:
-        return Prediction.gaussian(*self._posterior.moments(X))
-
-
-def _widths(X: Array, P: Array) -> Array:
-    """First lengthscales (m,): gamma_j^2 = 2 m^(1/d) / mean_n |x_n - p_j|^2, without the distances."""
-    m, d = P.shape
-    centre = X.mean(axis=0)
-    mean_squares = np.sum((X - centre) ** 2, axis=1).mean() + np.sum((P - centre) ** 2, axis=1)
-    # All rows alike leave no distance: any width will do.
-    mean_squares = np.where(mean_squares > 0.0, mean_squares, 1.0)
-    return np.sqrt(0.5 * mean_squares * m ** (-1.0 / d))
+        return Prediction.gaussian(*self._posterior.moments(X / self._unit))

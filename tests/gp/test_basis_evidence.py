@@ -122,7 +122,7 @@ def test_the_prior_of_a_noise_weight_is_a_density():
     def density(v: float, log_eta: float) -> float:
         return float(np.exp(_noise_prior(np.array([v]), np.array([np.exp(log_eta)]))[0]))
 
-    total, _ = dblquad(density, -14, 5, lambda t: -9 * np.exp(-t / 2), lambda t: 9 * np.exp(-t / 2))
+    total, _ = dblquad(density, -12, 8, lambda t: -9 * np.exp(-t / 2), lambda t: 9 * np.exp(-t / 2))
     assert total == pytest.approx(1.0, abs=1e-4)
 
 
