@@ -3,19 +3,24 @@
 import time
 from dataclasses import dataclass
 from itertools import product
+from typing import Literal, get_args
 
 import numpy as np
 
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.optim import Callback, OptimResult
-from hgpbench.models import passes
+from hgpbench.models import joint, passes
 from hgpbench.models.base import Array
+from hgpbench.models.checkpoint import Arrays, Checkpoint
 from hgpbench.models.experts import shared_layout
-from hgpbench.models.initial import Values, guess
+from hgpbench.models.initial import Values, guess, spread
 from hgpbench.models.passes import Course, Plan
 from hgpbench.models.question import Question
 from hgpbench.models.shard import Rows
 from hgpbench.models.workers import Workers, open_workers
+
+Optimizer = Literal["natural", "lbfgs", "paper"]
+OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 
 TRIALS = 8  # experts that choose the initial values
 F_STRETCHES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # lengthscales of f tried, as multiples of ``guess``
@@ -58,48 +63,103 @@ class Experts:
         return {letter: _joined(blocks) for letter, blocks in parts.items()}
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How to fit: the optimiser, inducing points (m, u) of an expert, and the limits."""
+
+    optimizer: Optimizer
+    n_inducing: tuple[int, int]
+    lanes: int
+    n_passes: int
+    max_iter: int
+    guard: bool
+    seed: int
+
+
 def fit_experts(
-    rows: Rows,
-    *,
-    n_inducing: tuple[int, int],
-    lanes: int,
-    n_passes: int,
-    guard: bool = True,
-    seed: int,
-    n_workers: int,
-    callback: Callback | None,
+    rows: Rows, recipe: Recipe, n_workers: int, checkpoint: Checkpoint, callback: Callback | None
 ) -> tuple[Experts, OptimResult]:
-    """Maximise the sum of the experts' bounds by ``passes``, on scaled data."""
-    started = time.perf_counter()
-    plan = Plan(rows.sizes, lanes, n_passes, seed, guard)
+    """Maximise the sum of the experts' bounds, on scaled data."""
+    plan = Plan(rows.sizes, recipe.lanes, recipe.n_passes, recipe.seed, recipe.guard)
     everyone = range(len(plan.sizes))
+    with open_workers(rows, recipe.lanes, n_workers) as workers:
+        if checkpoint.found is None:
+            inducing = np.array(workers.ask("place", everyone, *recipe.n_inducing, recipe.seed))
+        else:
+            inducing = checkpoint.found["inducing"]
+            states = np.split(checkpoint.found["states"], checkpoint.found["ends"][:-1])
+            workers.ask("restore", everyone, inducing, own=states)
+        if recipe.optimizer == "natural":
+            result = _by_passes(rows, plan, workers, inducing, checkpoint, callback)
+        else:
+            climb = joint.climb if recipe.optimizer == "lbfgs" else joint.paper
+            flat = (
+                authors_values(rows)
+                if recipe.optimizer == "paper"
+                else first_course(rows, plan, workers).flat
+            )
+            result = climb(workers, len(everyone), flat, recipe.max_iter, callback)
+        states = workers.ask("state", everyone, False)
+        noise = np.concatenate(workers.ask("noise", everyone, result.x))
+    return Experts(rows, recipe.lanes, result.x, inducing, states, noise), result
+
+
+def _by_passes(
+    rows: Rows,
+    plan: Plan,
+    workers: Workers,
+    inducing: Array,
+    checkpoint: Checkpoint,
+    callback: Callback | None,
+) -> OptimResult:
+    """The steps that are left, with checkpoints between them."""
+    started = time.perf_counter() - checkpoint.seconds
+    everyone = range(len(plan.sizes))
+
+    def state() -> Arrays:
+        states = workers.ask("state", everyone, True)
+        ends = np.cumsum([len(one) for one in states])
+        return course.arrays() | {"inducing": inducing, "states": np.concatenate(states), "ends": ends}
 
     def note(course: Course) -> None:
         bound = course.bound(plan.sizes)
         course.trace.append((float(course.step), time.perf_counter() - started, bound))
+        checkpoint.offer(state)
         if callback is not None and course.step > 0:
             callback(course.step, plan.steps + 1, bound)
 
-    with open_workers(rows, lanes, n_workers) as workers:
-        inducing = np.array(workers.ask("place", everyone, *n_inducing, seed))
+    if checkpoint.found is None:
         course = first_course(rows, plan, workers)
         note(course)
-        outcome = passes.ascend(course, plan, workers, note)
+    else:
+        course = Course.of(checkpoint.found)
+    outcome = passes.ascend(course, plan, workers, note)
+    if outcome != "failed":
         passes.settle(course, plan, workers)
         note(course)
-        experts = Experts(
-            rows,
-            lanes,
-            course.flat,
-            inducing,
-            workers.ask("state", everyone, False),
-            np.concatenate(workers.ask("noise", everyone, course.flat)),
-        )
-    value = float(course.bounds.sum())
-    result = OptimResult(
-        course.flat, value, outcome, course.step, course.evaluations, np.array(course.trace), course.jitter
+    return OptimResult(
+        course.flat,
+        course.bound(plan.sizes),
+        outcome,
+        course.step,
+        course.evaluations,
+        np.array(course.trace),
+        course.jitter,
     )
-    return experts, result
+
+
+def authors_values(rows: Rows) -> Array:
+    """The initial values of the authors' release, for standardised data."""
+    unit = spread(rows.X)
+    return shared_layout(rows.X.shape[1]).pack(
+        {
+            "s2_kf": np.var(rows.y),
+            "ell_f": 0.5 * unit,
+            "s2_kg": np.ones(()),
+            "ell_g": 0.2 * unit,
+            "mu0": np.log(0.25 * np.var(rows.y)),
+        }
+    )
 
 
 def first_course(rows: Rows, plan: Plan, workers: Workers) -> Course:

@@ -1,22 +1,25 @@
 """The distributed variational sparse heteroscedastic GP: the paper's system for millions of rows."""
 
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.neighbours import Neighbourhood
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
-from hgpbench.models.distributed import fit_experts
+from hgpbench.models.checkpoint import Checkpoint, problem_of
+from hgpbench.models.distributed import OPTIMIZERS, Optimizer, Recipe, fit_experts
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
 from hgpbench.models.workers import allowed_workers
 from hgpbench.prediction import Prediction
 
 MOST_LANES = 16
-LANES_PER_PASS = 10  # a pass takes about this many steps at least, where there are experts enough
+STEPS_PER_PASS = 10  # at least, where there are experts enough
 FEWEST_PASSES, FEWEST_STEPS = 10, 120
-WORTH_WORKERS = 2e9  # rows times squared inducing points and passes, below which processes only cost time
+WORTH_WORKERS = 2e10  # rows times squared inducing points and passes, below which processes only cost time
 
 
 class DVSHGP(Estimator):
@@ -40,10 +43,15 @@ class DVSHGP(Estimator):
     partition : {"kmeans", "balanced", "random"}, default="balanced"
         How rows are shared among experts: by k-means as in the paper; the same with sizes kept between 0.5
         and 1.5 times the mean, which makes a few experts more or fewer; or at random.
+    optimizer : {"natural", "lbfgs", "paper"}, default="natural"
+        Passes over mini-batches of experts, with natural steps on q(g_u) and Adam on the rest; L-BFGS on
+        everything; or conjugate gradients as in the paper, on lambda first, then on everything.
     n_passes : int or None, default=None
-        Most passes over all experts; None for at least 10, and at least 120 steps.
+        Most passes of "natural" over all experts; None for 10, or for 120 steps if that is more.
+    max_iter : int, default=100
+        Most iterations of "lbfgs"; line searches of "paper", of which it gives lambda 30 in 100.
     guard : bool, default=True
-        End the passes as soon as the leave-one-out errors of f grow, though the bound may still rise.
+        End the passes of "natural" once the leave-one-out errors of f grow, though the bound may still rise.
     n_neighbors : int, default=50
         Training rows that f is conditioned on at a test row; 0 for the committee of the paper. One expert
         has no borders and predicts by itself.
@@ -53,8 +61,8 @@ class DVSHGP(Estimator):
         Experts are left out at a test row where this moves the committee's mean by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
     n_jobs : int or None, default=None
-        Worker processes, one BLAS thread each, whose number changes no bit of the result; None for as many
-        as there are cores and BLAS threads, or this process alone for a small problem.
+        Most worker processes, one BLAS thread each; None for as many as there are cores and BLAS threads. A
+        small problem needs none. Their number changes no bit of the result.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -86,7 +94,9 @@ class DVSHGP(Estimator):
         n_inducing_f: int = 100,
         n_inducing_g: int = 100,
         partition: Literal["kmeans", "balanced", "random"] = "balanced",
+        optimizer: Optimizer = "natural",
         n_passes: int | None = None,
+        max_iter: int = 100,
         guard: bool = True,
         n_neighbors: int = 50,
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
@@ -100,7 +110,9 @@ class DVSHGP(Estimator):
         self.n_inducing_f = n_inducing_f
         self.n_inducing_g = n_inducing_g
         self.partition = partition
+        self.optimizer = optimizer
         self.n_passes = n_passes
+        self.max_iter = max_iter
         self.guard = guard
         self.n_neighbors = n_neighbors
         self.aggregation = aggregation
@@ -113,31 +125,43 @@ class DVSHGP(Estimator):
         for name in ("n_experts", "n_passes", "n_jobs"):
             if getattr(self, name) is not None:
                 check_at_least(name, getattr(self, name), 1)
-        for name in ("expert_size", "n_inducing_f", "n_inducing_g"):
+        for name in ("expert_size", "n_inducing_f", "n_inducing_g", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("n_neighbors", self.n_neighbors, 0)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Path | None = None,
+    ) -> Self:
+        """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step.
+
+        A ``checkpoint`` file keeps the state of a long fit by "natural", given a seed; where there is one of
+        the same problem, the fit continues from it and ends with the same bits.
+        """
+        self._checkpoint = checkpoint
+        return super().fit(X, y, callback=callback)
+
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        inputs, n = scaling.inputs(X), len(y)
+        scaling, n = self._scaling, len(y)
+        inputs, target = scaling.inputs(X), scaling.target(y)
+        checkpoint = self._open_checkpoint(inputs, target)
+        rng = np.random.default_rng(self.random_state)
         M = -(-n // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng)
-        rows = Rows(inputs[shares.order], scaling.target(y)[shares.order], shares.starts)
-        lanes = self._lanes(len(shares))
-        passes = self.n_passes or max(FEWEST_PASSES, -(-FEWEST_STEPS * lanes // len(shares)))
+        rows = Rows(inputs[shares.order], target[shares.order], shares.starts)
+        recipe = self._recipe(len(shares), int(rng.integers(2**31)))
         self._experts, result = fit_experts(
-            rows,
-            n_inducing=(self.n_inducing_f, self.n_inducing_g),
-            lanes=lanes,
-            n_passes=passes,
-            guard=self.guard,
-            seed=int(rng.integers(2**31)),
-            n_workers=self._workers(n * passes),
-            callback=self._reporter(callback, n),
+            rows, recipe, self._workers(n * recipe.n_passes), checkpoint, self._reporter(callback, n)
         )
+        self.resumed_seconds_ = checkpoint.seconds
         self._keep(ensure_started(result), n)
         self._near = self._neighbourhood()
         self.expert_sizes_ = shares.sizes
@@ -151,17 +175,34 @@ class DVSHGP(Estimator):
         f = found["f"] if self._near is None else self._near.moments(X)
         return Prediction.mixture(*f, *found["g"])
 
-    def _lanes(self, M: int) -> int:
-        """Experts in a batch: an even number, so that two workers have the same to do."""
-        lanes = min(MOST_LANES, M // LANES_PER_PASS)
-        return max(1, lanes - lanes % 2)
+    def _open_checkpoint(self, X: Array, y: Array) -> Checkpoint:
+        """The file to continue from and to keep; none where another seed would be drawn the next time."""
+        path = self._checkpoint if self.random_state is not None else None
+        if path is None:
+            return Checkpoint(None, "")
+        params = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
+        return Checkpoint(path, problem_of(params, X, y))
+
+    def _recipe(self, M: int, seed: int) -> Recipe:
+        """The settings of a fit of ``M`` experts."""
+        # An even number of lanes: two workers then have the same to do.
+        lanes = max(1, min(MOST_LANES, M // STEPS_PER_PASS) // 2 * 2)
+        return Recipe(
+            optimizer=self.optimizer,
+            n_inducing=(self.n_inducing_f, self.n_inducing_g),
+            lanes=lanes,
+            n_passes=self.n_passes or max(FEWEST_PASSES, -(-FEWEST_STEPS * lanes // M)),
+            max_iter=self.max_iter,
+            guard=self.guard,
+            seed=seed,
+        )
 
     def _workers(self, rows: int) -> int:
         """Worker processes for so many evaluations of rows."""
-        if self.n_jobs is not None:
-            return self.n_jobs
         work = rows * (self.n_inducing_f**2 + self.n_inducing_g**2)
-        return allowed_workers() if work > WORTH_WORKERS else 1
+        if work < WORTH_WORKERS:
+            return 1
+        return allowed_workers() if self.n_jobs is None else self.n_jobs
 
     def _neighbourhood(self) -> Neighbourhood | None:
         """The training rows to condition f on, unless the committee predicts it."""

@@ -21,6 +21,7 @@ from hgpbench.models.placement import inducing_points
 SHARED = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
 INDUCING = ("Xm", "Xu")
 LOCAL = (*INDUCING, "lam", "w")
+Names = tuple[str, ...]
 COLD_LAM = 0.5  # the fixed point of lambda where the noise is as large as the residuals
 PROBES = slice(None, None, 4)  # rows of an expert whose leave-one-out residuals are looked at
 BETA2 = 0.99  # of the experts' Adam: each expert is visited some tens of times only
@@ -134,6 +135,44 @@ class Expert:
         except LinAlgError:
             return None
         return Contribution(value, max(memory.f.jitter, memory.g.jitter), np.nan, np.zeros(0))
+
+    def trial(
+        self, shared: Values, layout: Layout, names: Names, part: Array, memory: vshgp.Workspace
+    ) -> tuple[Contribution, Array] | None:
+        """The bound with other values of the local ``names`` in ``part``, and its derivative by those.
+
+        The mean of q(g_u) is tied to lambda, as in the paper, unless w is among them. Nothing changes.
+        """
+        chosen = self._layout(names)
+        values = self._with(shared, names, part)
+        try:
+            with np.errstate(all="ignore"):
+                bound = vshgp.bound(values, self.X, self.y, memory)
+        except LinAlgError:
+            return None
+        found = Contribution(bound.value, bound.jitter, np.nan, layout.pack_grad(shared, bound.grads))
+        return found, chosen.pack_grad(values, bound.grads)
+
+    def part(self, names: Names) -> Array:
+        """The local ``names`` as a flat vector, lambda by its logarithm."""
+        return self._layout(names).pack({name: self.values[name] for name in names})
+
+    def adopt(self, shared: Values, names: Names, part: Array, memory: vshgp.Workspace) -> None:
+        """Take the values of a trial over, with the mean that they tie q(g_u) to."""
+        values = self._with(shared, names, part)
+        values["w"] = vshgp.evaluate(values, self.X, self.y, memory).w
+        self.values = {name: values[name] for name in LOCAL}
+
+    def _layout(self, names: Names) -> Layout:
+        return Layout.of(
+            {name: self.values[name] for name in names}, [name for name in names if name == "lam"]
+        )
+
+    def _with(self, shared: Values, names: Names, part: Array) -> Values:
+        values = shared | self.values | self._layout(names).unpack(part)
+        if "w" not in names:
+            del values["w"]
+        return values
 
     def noise(self, shared: Values, memory: vshgp.Workspace) -> Array:
         """The noise variances r = exp(mu_g - s2_g / 2) that the bound gives the expert's rows, (n,)."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hgpbench.gp.adam import Adam
 from hgpbench.gp.optim import Outcome
 from hgpbench.models.base import Array
+from hgpbench.models.checkpoint import Arrays
 from hgpbench.models.experts import Step
 from hgpbench.models.workers import Workers
 
@@ -83,6 +84,40 @@ class Course:
     least_error: float = np.inf  # of the windows compared
     trace: list[tuple[float, float, float]] = field(default_factory=list)
     adam: Adam = field(default_factory=lambda: Adam(beta2=BETA2, epsilon=EPSILON))
+
+    def arrays(self) -> Arrays:
+        """All of it, by name: what ``of`` takes."""
+        numbers = [self.step, self.evaluations, self.caution, self.jitter, self.least_error, self.adam.steps]
+        return {
+            "flat": self.flat,
+            "before": self.before,
+            "bounds": self.bounds,
+            "numbers": np.array(numbers, dtype=float),
+            "errors": np.array(self.errors),
+            "trace": np.array(self.trace),
+            "adam_mean": self.adam.mean,
+            "adam_square": self.adam.square,
+        }
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> "Course":
+        """The course that was stored."""
+        step, evaluations, caution, jitter, least_error, adam_steps = arrays["numbers"].tolist()
+        course = cls(
+            arrays["flat"],
+            arrays["before"],
+            arrays["bounds"],
+            int(step),
+            int(evaluations),
+            caution,
+            jitter,
+            arrays["errors"].tolist(),
+            least_error,
+            [(row[0], row[1], row[2]) for row in arrays["trace"].tolist()],
+        )
+        course.adam.steps = int(adam_steps)
+        course.adam.mean, course.adam.square = arrays["adam_mean"], arrays["adam_square"]
+        return course
 
     def bound(self, sizes: NDArray[np.intp]) -> float:
         """The sum of the experts' bounds, scaled to all rows while some have not been visited."""

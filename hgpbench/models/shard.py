@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hgpbench.gp.vshgp import Workspace
 from hgpbench.models.base import Array
-from hgpbench.models.experts import Contribution, Expert, Step, shared_layout
+from hgpbench.models.experts import Contribution, Expert, Names, Step, shared_layout
 from hgpbench.models.question import Question
 
 Numbers = Sequence[int]
@@ -74,6 +74,29 @@ class Shard:
         shared = self._layout.unpack(flat)
         experts = [self._experts[number] for number in numbers]
         return [_packed(expert.bound(shared, self._memory(expert)), 0) for expert in experts]
+
+    def parts(self, numbers: Numbers, names: Names) -> list[Array]:
+        """Local parameters of each expert as a flat vector."""
+        return [self._experts[number].part(names) for number in numbers]
+
+    def trial(self, numbers: Numbers, flat: Array, names: Names, parts: Sequence[Array]) -> list[Array]:
+        """Each expert's bound with other local parameters: what ``visit`` answers, then their gradient."""
+        shared = self._layout.unpack(flat)
+        answers = []
+        for number, part in zip(numbers, parts, strict=True):
+            expert = self._experts[number]
+            found = expert.trial(shared, self._layout, names, part, self._memory(expert))
+            bound, grad = (None, np.full(part.size, np.nan)) if found is None else found
+            answers.append(np.concatenate([_packed(bound, flat.size), grad]))
+        return answers
+
+    def adopt(self, numbers: Numbers, flat: Array, names: Names, parts: Sequence[Array]) -> list[Array]:
+        """Leave each expert with these local parameters."""
+        shared = self._layout.unpack(flat)
+        for number, part in zip(numbers, parts, strict=True):
+            expert = self._experts[number]
+            expert.adopt(shared, names, part, self._memory(expert))
+        return [np.zeros(0) for _ in numbers]
 
     def noise(self, numbers: Numbers, flat: Array) -> list[Array]:
         """The noise variances at the rows of each expert."""

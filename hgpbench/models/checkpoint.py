@@ -1,0 +1,63 @@
+"""The state of a long fit in a file, written whole now and then, so that a killed fit can continue.
+
+Arrays by name in HDF5, and the problem that they belong to. A file of another problem, or one that cannot be
+read, counts as none: the fit starts anew and replaces it.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from hgpbench.files import replacing
+
+FORMAT = 1
+EVERY = 120.0  # seconds between two states: what a kill may cost
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def problem_of(params: Mapping[str, Any], *data: NDArray[Any]) -> str:
+    """A hash of what a fit starts from: parameters and data, to the last bit."""
+    digest = hashlib.sha256(repr(sorted(params.items())).encode())
+    for array in data:
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+class Checkpoint:
+    """The file of one fit; without a path it neither finds nor keeps anything."""
+
+    def __init__(self, path: Path | None, problem: str) -> None:
+        self._path, self._problem = path, problem
+        self.found: Arrays | None = None
+        self.seconds = 0.0  # that earlier attempts spent up to the state found
+        if path is not None and path.exists():
+            self._read(path)
+        self._started = self._written = time.monotonic()
+
+    def offer(self, state: Callable[[], Arrays]) -> None:
+        """Write the state, if the last one is old enough."""
+        if self._path is None or time.monotonic() - self._written < EVERY:
+            return
+        seconds = self.seconds + time.monotonic() - self._started
+        with replacing(self._path) as part, h5py.File(part, "w") as file:
+            file.attrs.update({"format": FORMAT, "problem": self._problem, "seconds": seconds})
+            for name, array in state().items():
+                file[name] = array
+        self._written = time.monotonic()
+
+    def _read(self, path: Path) -> None:
+        try:
+            with h5py.File(path, "r") as file:
+                if file.attrs.get("format") == FORMAT and file.attrs.get("problem") == self._problem:
+                    self.found = {name: np.asarray(file[name]) for name in file}
+                    self.seconds = float(file.attrs["seconds"])
+        except OSError:  # not an HDF5 file: nothing to continue from
+            self.found = None
