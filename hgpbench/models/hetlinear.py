@@ -1,5 +1,7 @@
 """Two ridge regressions: one for the mean, one for the log noise variance."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from hgpbench.columns import chunks
@@ -16,11 +18,15 @@ class HetLinear(Estimator):
     """Ridge regression for the mean, a second one for the log of its squared residuals.
 
     The simplest heteroscedastic model. A squared residual is the noise variance times a chi-squared variable,
-    whose logarithm has mean -1.27: the second ridge is raised by as much. Strengths maximise the evidence.
-    Rows are visited in chunks, so two million of them need no second copy of the inputs.
+    whose logarithm has mean -1.27: the second ridge is raised by as much, or by what makes the training
+    residuals likeliest. Strengths maximise the evidence. Rows are visited in chunks, so two million of them
+    need no second copy of the inputs.
 
     Parameters
     ----------
+    calibrate : bool, default=True
+        Set the level of the noise by maximum likelihood, standardised squared residuals being one on average;
+        otherwise by the mean of the log chi-squared variable, which holds for normal residuals only.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise both ridges act on the inputs as they are.
 
@@ -38,17 +44,22 @@ class HetLinear(Estimator):
         "Harvey (1976), Estimating regression models with multiplicative heteroscedasticity, Econometrica 44"
     )
 
-    def __init__(self, standardize: bool = True) -> None:
+    def __init__(self, calibrate: bool = True, standardize: bool = True) -> None:
+        self.calibrate = calibrate
         self.standardize = standardize
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling = self._scaling
         target = scaling.target(y)
         self._mean = Ridge.fit(X, target, scaling)
-        self._log_noise = Ridge.fit(X, _log_squares(X, target, self._mean, scaling), scaling)
+        log_squares = _log_squares(X, target, self._mean, scaling)
+        shape = Ridge.fit(X, log_squares, scaling)
+        fitted = np.concatenate([shape.mean(scaling.inputs(X[rows])) for rows in chunks(len(X))])
+        # With variances e^(c + fitted), the log likelihood is largest where e^c is the mean of the ratios.
+        rise = np.log(np.mean(np.exp(log_squares - fitted))) if self.calibrate else -MEAN_LOG_CHI2
+        self._log_noise = replace(shape, level=shape.level + rise)
         # Beyond the rows seen, a log-linear noise variance soon overflows: it goes no further than theirs.
-        seen = [self._log_noise.mean(scaling.inputs(X[rows])) for rows in chunks(len(X))]
-        self._range = min(part.min() for part in seen), max(part.max() for part in seen)
+        self._range = fitted.min() + rise, fitted.max() + rise
         self._describe()
 
     def _describe(self) -> None:
@@ -68,7 +79,7 @@ class HetLinear(Estimator):
 
 
 def _log_squares(X: Array, t: Array, mean: Ridge, scaling: Scaling) -> Array:
-    """Logarithms (n,) of the squared residuals of ``mean``, unbiased for the log noise variance.
+    """Logarithms (n,) of the squared residuals of ``mean``.
 
     Residuals may vanish: squares count as at least ``FLOOR`` of their mean. Where the noise is normal and its
     variance r times the mean, that raises the mean of the logarithms by 1.6 sqrt(FLOOR / r): hardly ever.
@@ -78,4 +89,4 @@ def _log_squares(X: Array, t: Array, mean: Ridge, scaling: Scaling) -> Array:
     for rows in chunks(len(t)):
         residual = t[rows] - mean.mean(scaling.inputs(X[rows]))
         log_squares[rows] = np.log(np.maximum(residual**2, least))
-    return log_squares - MEAN_LOG_CHI2
+    return log_squares

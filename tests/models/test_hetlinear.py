@@ -26,7 +26,7 @@ def draw(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 def test_it_is_two_ridges():
     X, y = draw(500)
     Xs, _ = draw(50, seed=1)
-    model, mean = HetLinear().fit(X, y), Linear().fit(X, y)
+    model, mean = HetLinear(calibrate=False).fit(X, y), Linear().fit(X, y)
     assert_allclose(model.predict(Xs), mean.predict(Xs), rtol=1e-12)
     assert_allclose(model.predict_dist(Xs).f_var, mean.predict_dist(Xs).f_var, rtol=1e-10)
     squares = np.maximum((y - mean.predict(X)) ** 2, FLOOR * mean.noise_var_)
@@ -37,9 +37,10 @@ def test_it_is_two_ridges():
     assert model.noise_ridge_ == log_noise.ridge_
 
 
-def test_log_linear_noise_is_recovered_without_bias():
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_log_linear_noise_is_recovered_without_bias(calibrate):
     X, y = draw(40_000)
-    model = HetLinear().fit(X, y)
+    model = HetLinear(calibrate=calibrate).fit(X, y)
     assert_allclose(model.noise_coef_, SLOPES, atol=0.03)
     # Without the mean of the log chi-squared variable the level would be 1.27 too low.
     assert model.noise_intercept_ == pytest.approx(-4.0, abs=0.15)
@@ -63,6 +64,18 @@ def test_it_beats_the_plain_model_where_noise_varies():
     truth = normal_logpdf(ys, Xs @ COEFFICIENTS + 7.0, np.exp(Xs @ SLOPES - 4.0)).mean()
     assert truth - 0.02 < scores[0] < truth + 0.02
     assert scores[1] < truth - 0.2
+
+
+def test_calibration_is_the_likeliest_level_whatever_the_residuals():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(2_000, 2))
+    y = X[:, 0] + np.exp(0.5 * X[:, 1]) * rng.standard_t(3, size=2_000)
+    plain, calibrated = (HetLinear(calibrate=on).fit(X, y).predict_dist(X) for on in (False, True))
+    assert np.mean((y - calibrated.mean) ** 2 / calibrated.noise_var) == pytest.approx(1.0, rel=1e-10)
+    ratio = calibrated.noise_var / plain.noise_var
+    assert_allclose(ratio, ratio[0], rtol=1e-10)
+    assert ratio[0] > 1.2
+    assert calibrated.logpdf(y).mean() > plain.logpdf(y).mean() + 0.02
 
 
 def test_constant_noise_stays_nearly_constant():
