@@ -84,6 +84,8 @@ class Ascent:
         workspace: Workspace,
         jitter: float = JITTER,
     ) -> None:
+        # Sorted, so that the flat vector of a restored ascent has the same order whatever its values' was.
+        values = {name: values[name] for name in sorted(values)}
         self.layout = Layout.of(values, [name for name in factorised.POSITIVE if name in values])
         self.schedule, self.steps, self.caution = schedule, 0, 1.0
         self.jitter = self._jitter = jitter
@@ -141,11 +143,11 @@ class Ascent:
         """All that ``restore`` needs to go on from here with the same bits."""
         found = {"steps": np.asarray(self.steps), "caution": np.asarray(self.caution)}
         for moment, point in (("now", self.point), ("before", self._before)):
-            found[f"{moment}/x"] = point.x
+            found[f"{moment}.x"] = point.x
             for letter, one in point.q.items():
-                found |= {f"{moment}/{letter}/{name}": array for name, array in one.arrays().items()}
+                found |= {f"{moment}.{letter}.{name}": array for name, array in one.arrays().items()}
         for owner, adam in self._adam.items():
-            found |= {f"adam/{owner}/mean": adam.mean, f"adam/{owner}/square": adam.square}
+            found |= {f"adam.{owner}.mean": adam.mean, f"adam.{owner}.square": adam.square}
         return found
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -154,14 +156,14 @@ class Ascent:
         self.point, self._before = (self._restored(arrays, moment) for moment in ("now", "before"))
         for owner, adam in self._adam.items():
             adam.steps = self.steps
-            adam.mean, adam.square = arrays[f"adam/{owner}/mean"], arrays[f"adam/{owner}/square"]
+            adam.mean, adam.square = arrays[f"adam.{owner}.mean"], arrays[f"adam.{owner}.square"]
 
     def _restored(self, arrays: Mapping[str, Array], moment: str) -> Point:
         q = {}
         for letter, one in self.point.q.items():
-            parts = {name: arrays[f"{moment}/{letter}/{name}"] for name in one.arrays()}
+            parts = {name: arrays[f"{moment}.{letter}.{name}"] for name in one.arrays()}
             q[letter] = type(one).restored(**parts)
-        return Point(arrays[f"{moment}/x"], q)
+        return Point(arrays[f"{moment}.x"], q)
 
     def _evaluate(self, X: Array, y: Array) -> State | None:
         """The state at this point, or None where it cannot be had."""

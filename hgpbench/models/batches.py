@@ -27,7 +27,7 @@ class Stored(Protocol):
 
     shape: tuple[int, ...]
 
-    def __getitem__(self, rows: slice) -> Any: ...
+    def __getitem__(self, rows: slice | int) -> Any: ...
 
     def read_direct(self, dest: Array) -> None: ...
 
@@ -55,7 +55,7 @@ class FileRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: slice) -> Array:
+    def __getitem__(self, rows: slice | int) -> Array:
         return np.asarray(self._stored[rows], dtype=np.float64)
 
     def min(self, axis: int = 0) -> Array:
@@ -170,8 +170,8 @@ class Batches:
         if isinstance(self._X, np.ndarray):
             return self._scaling.inputs(self._X[blocks]), self._scaling.target(self._y[blocks])
         slices = [slice(self._block * k, self._block * (k + 1)) for k in blocks.tolist()]
-        X = np.concatenate([self._X[rows] for rows in slices])
-        y = np.concatenate([self._y[rows] for rows in slices])
+        X = np.concatenate([self._X[:0], *(self._X[rows] for rows in slices)])
+        y = np.concatenate([self._y[:0], *(self._y[rows] for rows in slices)])
         return self._scaling.inputs(X), self._scaling.target(y)
 
     def _sizes(self, blocks: Numbers) -> Numbers:

@@ -1,11 +1,13 @@
 """What SVGP and SVSHGP share: the ascent by mini-batches from first values to posteriors, with its record."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from hgpbench.gp.factorised import Workspace
 from hgpbench.gp.optim import Callback, OptimResult, Outcome
@@ -13,8 +15,10 @@ from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.stochastic import Ascent, Diverged, Method, Schedule
 from hgpbench.models.base import Array, check_at_least, check_choice, ensure_started
 from hgpbench.models.batches import Batches, Inputs
+from hgpbench.models.checkpoint import Arrays, Checkpoint, problem_of
 from hgpbench.models.initial import Values
 from hgpbench.models.placement import FEWEST_ROWS, ROWS_PER_POINT, inducing_points
+from hgpbench.models.residuals import Start
 from hgpbench.models.scaling import Scaling
 from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
@@ -25,6 +29,8 @@ FIRST_POINTS = 100  # inducing points of the models fitted to it
 SHARE_OF_BOUND = 0.1  # of the steps: as many batches at most give the final bound
 SCORED_ROWS = 2_000  # held-out rows that a score uses
 SCORES = 50  # of them in a fit
+HASHED_ROWS = 65_536  # of inputs in a file, to tell whether a checkpoint belongs to them
+TRACES = ("trace", "scores")  # names in a checkpoint
 SMOOTHED = 50  # steps, at least a pass, over which bounds are averaged before they are compared
 
 
@@ -111,15 +117,23 @@ def predict(values: Values, posteriors: dict[str, Posterior], X: Array) -> Predi
     return Prediction.gaussian(*moments, float(values["sigma2"]))
 
 
+def open_checkpoint(model: BaseEstimator, path: Path | None, X: Inputs, y: Array) -> Checkpoint:
+    """The file that keeps this fit; none without a seed, since such a fit cannot be continued."""
+    params = {name: value for name, value in model.get_params().items() if name != "n_jobs"}
+    part = X if isinstance(X, np.ndarray) else X[slice(0, HASHED_ROWS)]
+    return Checkpoint(path if params["random_state"] is not None else None, problem_of(params, part, y))
+
+
 def climb(
     options: Options,
-    first: Values,
-    spent: int,
+    find_first: Callable[[], Start],
     batches: Batches,
     callback: Callback | None,
-    checkpoint: Path | None,
+    checkpoint: Checkpoint,
 ) -> StochasticFit:
-    """Ascend from ``first`` values, which took ``spent`` evaluations to find."""
+    """Ascend from first values, or from where a checkpoint left off."""
+    found = checkpoint.found
+    first, spent = find_first() if found is None else _first_of(found)
     m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
     schedule = Schedule(
         options.max_iter, options.optimizer, options.step_size, options.learning_rate, options.cooling
@@ -127,11 +141,24 @@ def climb(
     with runner(options.n_jobs) as run:
         memory = Workspace(batches.largest, m, u, single=options.precision == "mixed", run=run)
         ascent = Ascent(first, batches.n, schedule, memory)
-        record = _Record(ascent, batches, options.tol, callback)
-        outcome = record.climb()
+        record = _Record(ascent, batches, options.tol, callback, checkpoint)
+        if found is not None:
+            record.restore(found)
+        outcome = record.climb(lambda: _first_arrays(first, spent))
         result = ensure_started(record.result(outcome, spent))
         scores = np.array(record.scores).reshape(-1, 3)
         return StochasticFit(result, ascent.values, ascent.posteriors(), scores)
+
+
+def _first_arrays(first: Values, spent: int) -> Arrays:
+    return {f"first.{name}": value for name, value in first.items()} | {"spent": np.asarray(spent)}
+
+
+def _first_of(found: Arrays) -> Start:
+    values = {
+        name.removeprefix("first."): array for name, array in found.items() if name.startswith("first.")
+    }
+    return Start(values, int(found["spent"]))
 
 
 class _Record:
@@ -141,16 +168,24 @@ class _Record:
     none, and more batches give it precisely.
     """
 
-    def __init__(self, ascent: Ascent, batches: Batches, tol: float, callback: Callback | None) -> None:
-        self._ascent, self._batches, self._callback, self._tol = ascent, batches, callback, tol
+    def __init__(
+        self,
+        ascent: Ascent,
+        batches: Batches,
+        tol: float,
+        callback: Callback | None,
+        checkpoint: Checkpoint,
+    ) -> None:
+        self._ascent, self._batches, self._tol = ascent, batches, tol
+        self._callback, self._checkpoint = callback, checkpoint
         self._total = ascent.schedule.steps
-        self._started = time.perf_counter()
+        self._started = time.perf_counter() - checkpoint.seconds
         self.rows: list[tuple[float, float, float]] = []
         self.scores: list[tuple[float, float, float]] = []
         self._held = batches.held_out(SCORED_ROWS)
 
-    def climb(self) -> Outcome:
-        """All steps, or fewer where the smoothed bound stands still."""
+    def climb(self, constant: Callable[[], Arrays]) -> Outcome:
+        """All steps, or fewer where the bound stands still; ``constant`` goes into checkpoints too."""
         outcome: Outcome = "limit reached"
         while self._ascent.steps < self._total:
             step = self._ascent.steps
@@ -160,6 +195,7 @@ class _Record:
                 outcome = "diverged" if step else "failed"
                 break
             self._note(step, bound)
+            self._checkpoint.offer(lambda: constant() | self._arrays())
             if self._stands_still():
                 outcome = "converged"
                 break
@@ -167,6 +203,15 @@ class _Record:
             batches = max(1, round(SHARE_OF_BOUND * self._total))
             self._note(self._ascent.steps, self._ascent.bound(self._batches.some(batches)))
         return outcome
+
+    def restore(self, found: Arrays) -> None:
+        """Go on where the fit of a checkpoint stood."""
+        self._ascent.restore(found)
+        self.rows, self.scores = ([(r[0], r[1], r[2]) for r in found[name].tolist()] for name in TRACES)
+
+    def _arrays(self) -> Arrays:
+        traces = zip(TRACES, (self.rows, self.scores), strict=True)
+        return self._ascent.arrays() | {name: np.array(rows).reshape(-1, 3) for name, rows in traces}
 
     def result(self, outcome: Outcome, spent: int) -> OptimResult:
         """The run as a result; its evaluations count batches, and those that first values took."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from hgpbench.gp.stochastic import Method
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least
 from hgpbench.models.batches import Batches, is_stored, left_in_file
-from hgpbench.models.initial import Values, guess
+from hgpbench.models.initial import guess
 from hgpbench.models.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
@@ -17,9 +17,11 @@ from hgpbench.models.minibatch import (
     check_options,
     climb,
     make_batches,
+    open_checkpoint,
     place,
 )
 from hgpbench.models.placement import inducing_points
+from hgpbench.models.residuals import Start
 from hgpbench.models.sparse import fit_sparse
 from hgpbench.prediction import Prediction
 
@@ -121,8 +123,8 @@ class SVGP(Estimator):
     ) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step.
 
-        A ``checkpoint`` file keeps the state of a long fit; where there is one, the fit continues from it and
-        ends with the same bits.
+        A ``checkpoint`` file keeps the state of a long fit, given a seed; where there is one of the same data
+        and parameters, the fit continues from it and ends with the same bits.
         """
         self._checkpoint = checkpoint
         return super().fit(X, y, callback=callback)
@@ -137,13 +139,15 @@ class SVGP(Estimator):
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         rng = np.random.default_rng(self.random_state)
         batches = make_batches(self, X, y, self._scaling, rng)
-        first, spent = self._first_values(batches, rng)
-        self._fit = climb(self, first, spent, batches, self._reporter(callback, batches.n), self._checkpoint)
+        checkpoint = open_checkpoint(self, self._checkpoint, X, y)
+        report = self._reporter(callback, batches.n)
+        self._fit = climb(self, lambda: self._first_values(batches, rng), batches, report, checkpoint)
         self._keep(self._fit.result, batches.n)
+        self.scores_, self.resumed_seconds_ = self._fit.scores, checkpoint.seconds
         for name, value in self._fit.learned(self._scaling).items():
             setattr(self, name, value)
 
-    def _first_values(self, batches: Batches, rng: np.random.Generator) -> tuple[Values, int]:
+    def _first_values(self, batches: Batches, rng: np.random.Generator) -> Start:
         """Kernel and noise from a sparse GP on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         first = guess(X, y) | {"Xm": inducing_points(X, min(self.n_inducing, FIRST_POINTS), rng)}
@@ -154,7 +158,7 @@ class SVGP(Estimator):
             "Xm": place(batches, self.n_inducing, rng),
             "sigma2": sparse.values["sigma2"],
         }
-        return values, sparse.result.evaluations
+        return Start(values, sparse.result.evaluations)
 
     def _moments(self, X: Array) -> Prediction:
         return self._fit.prediction(X)

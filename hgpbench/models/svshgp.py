@@ -10,7 +10,6 @@ from hgpbench.gp import vshgp
 from hgpbench.gp.stochastic import Method
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least
 from hgpbench.models.batches import Batches, is_stored, left_in_file
-from hgpbench.models.initial import Values
 from hgpbench.models.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
@@ -18,10 +17,11 @@ from hgpbench.models.minibatch import (
     check_options,
     climb,
     make_batches,
+    open_checkpoint,
     place,
 )
 from hgpbench.models.placement import inducing_points
-from hgpbench.models.residuals import first_values
+from hgpbench.models.residuals import Start, first_values
 from hgpbench.prediction import Prediction
 
 KERNELS = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
@@ -127,8 +127,8 @@ class SVSHGP(Estimator):
     ) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step.
 
-        A ``checkpoint`` file keeps the state of a long fit; where there is one, the fit continues from it and
-        ends with the same bits.
+        A ``checkpoint`` file keeps the state of a long fit, given a seed; where there is one of the same data
+        and parameters, the fit continues from it and ends with the same bits.
         """
         self._checkpoint = checkpoint
         return super().fit(X, y, callback=callback)
@@ -144,13 +144,15 @@ class SVSHGP(Estimator):
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         rng = np.random.default_rng(self.random_state)
         batches = make_batches(self, X, y, self._scaling, rng)
-        first, spent = self._first_values(batches, rng)
-        self._fit = climb(self, first, spent, batches, self._reporter(callback, batches.n), self._checkpoint)
+        checkpoint = open_checkpoint(self, self._checkpoint, X, y)
+        report = self._reporter(callback, batches.n)
+        self._fit = climb(self, lambda: self._first_values(batches, rng), batches, report, checkpoint)
         self._keep(self._fit.result, batches.n)
+        self.scores_, self.resumed_seconds_ = self._fit.scores, checkpoint.seconds
         for name, value in self._fit.learned(self._scaling).items():
             setattr(self, name, value)
 
-    def _first_values(self, batches: Batches, rng: np.random.Generator) -> tuple[Values, int]:
+    def _first_values(self, batches: Batches, rng: np.random.Generator) -> Start:
         """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         Xm, Xu = (inducing_points(X, min(m, FIRST_POINTS), rng) for m in self._sizes)
@@ -158,7 +160,7 @@ class SVSHGP(Estimator):
         start = first_values(X, y, Xm, Xu, memory, move_inducing=True)
         Xm, Xu = (place(batches, m, rng) for m in self._sizes)
         kernels = {name: start.values[name] for name in KERNELS}
-        return kernels | {"Xm": Xm, "Xu": Xu}, start.evaluations
+        return Start(kernels | {"Xm": Xm, "Xu": Xu}, start.evaluations)
 
     @property
     def _sizes(self) -> tuple[int, int]:
