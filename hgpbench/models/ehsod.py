@@ -23,8 +23,9 @@ VAR_LOG_CHI2 = np.pi**2 / 2  # of one degree of freedom: where the scatter of lo
 class EHSoD(Estimator):
     """Exact GP on a random subset, and a second exact GP on the logarithms of its squared residuals.
 
-    Two separate fits, O(m_sod^3) an iteration and 16 m_sod^2 bytes. The second GP predicts the log noise
-    variance g*, mean and variance, so that the predictive distribution is a normal mixture.
+    Two separate fits, O(m_sod^3) an iteration and 16 m_sod^2 bytes in all: 15,000 rows take 3.6 GB and a
+    minute of one core an evaluation. The second GP predicts the log noise variance g*, mean and variance, so
+    that the predictive distribution is a normal mixture.
 
     Parameters
     ----------
