@@ -44,7 +44,8 @@ class Job:
             "dataset": self.dataset["sha256"],
             "split": self.split,
             "model": self.model,
-            "params": self.params,
+            # How many cores share the work is no part of what is computed.
+            "params": {name: value for name, value in self.params.items() if name != "n_jobs"},
         }
 
     def described(self) -> dict[str, Any]:

@@ -33,7 +33,10 @@ def test_one_and_one_point_zero_are_the_same_setting() -> None:
     assert replace(JOB, params={**JOB.params, "max_iter": 100.0}).identity == JOB.identity
 
 
-@pytest.mark.parametrize("change", [{"experiment": "other"}, {"label": "mine"}, {"threads": 8}])
+@pytest.mark.parametrize(
+    "change",
+    [{"experiment": "other"}, {"label": "mine"}, {"threads": 8}, {"params": {**JOB.params, "n_jobs": 2}}],
+)
 def test_names_and_threads_are_not_part_of_it(change: dict[str, Any]) -> None:
     assert replace(JOB, **change).identity == JOB.identity
 
