@@ -38,7 +38,7 @@ def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], thre
     source = _source(experiment)
     split = _split(experiment, source)
     entries = _selected(experiment, only)
-    settings = [(entry, _parameters(entry, experiment)) for entry in entries]
+    settings = [(entry, parameters(entry, experiment)) for entry in entries]
     dataset = {name: getattr(source, name) for name in ("name", "variant", "sha256", "target", "synthetic")}
     return [
         Job(
@@ -117,7 +117,7 @@ def _split(experiment: Experiment, source: Source) -> Split:
     return split
 
 
-def _parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
+def parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
     """All parameters of the model, defaults included; each given one checked against the signature."""
     try:
         kind = estimators.find(entry.model)

@@ -1,0 +1,61 @@
+"""Plans: what is checked before anything runs."""
+
+from pathlib import Path
+
+import pytest
+
+from hgpbench import config, shipped, yamlfile
+from hgpbench.bench import plan
+from hgpbench.errors import ConfigError
+
+TEXT = "name: x\ndataset: toy\nsplit: {train: 30, test: 20}\nmodels:\n  a: {model: gp, max_iter: 5}\n  b: {model: mean}\nsweep:\n  a: {restarts: [0, 1]}\n"
+
+
+def experiment(text: str = TEXT) -> config.Experiment:
+    return config.check(yamlfile.parse(text, Path("x.yaml")))
+
+
+@pytest.mark.parametrize("name", shipped.names("configs"))
+def test_the_parameters_of_shipped_configs_fit_their_models(name: str) -> None:
+    loaded = config.load(name)
+    for entry in loaded.entries:
+        assert plan.parameters(entry, loaded).items() >= entry.params.items()
+
+
+def test_jobs_go_seed_by_seed_with_all_parameters() -> None:
+    jobs = plan.make(experiment(), [3, 4], (), None)
+    assert [(job.label, job.seed) for job in jobs] == [
+        (label, seed) for seed in (3, 4) for label in ("a:restarts=0", "a:restarts=1", "b")
+    ]
+    assert jobs[0].params == {"max_iter": 5, "restarts": 0, "standardize": True}
+    assert len({job.identity for job in jobs}) == 6
+    assert len({job.setting for job in jobs}) == 3
+
+
+@pytest.mark.parametrize(
+    ("only", "labels"),
+    [
+        (["a"], ["a:restarts=0", "a:restarts=1"]),
+        (["a:restarts=1"], ["a:restarts=1"]),
+        (["*=0", "b"], ["a:restarts=0", "b"]),
+    ],
+)
+def test_only_takes_labels_bases_and_patterns(only: list[str], labels: list[str]) -> None:
+    assert [job.label for job in plan.make(experiment(), [0], only, None)] == labels
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("model: gp", "model: gq", r"x\.yaml:5: models\.a: no model 'gq'; did you mean 'gp'\?"),
+        ("max_iter: 5", "max_itr: 5", r"x\.yaml:5: models\.a\.max_itr: gp has no such parameter; did you mean 'max_iter'\?"),
+        ("max_iter: 5", "max_iter: many", r"x\.yaml:5: models\.a\.max_iter: 'many' is not allowed; allowed: a valid integer"),
+        ("max_iter: 5", "random_state: 5", r"x\.yaml:5: models\.a\.random_state: set by the run's seed"),
+        ("restarts: [0, 1]", "restarts: [0, x]", r"x\.yaml:8: sweep\.a\.restarts: 'x' is not allowed"),
+        ("dataset: toy", "dataset: toi", r"x\.yaml:2: dataset: toi: no such dataset; did you mean 'toy'\?"),
+        ("train: 30", "train: 0.5", r"x\.yaml:3: split: toy: train is 0\.5"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_found_before_anything_runs(old: str, new: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        plan.make(experiment(TEXT.replace(old, new)), [0], (), None)
