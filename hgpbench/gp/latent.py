@@ -30,17 +30,27 @@ class Latent:
     """
 
     def __init__(self, n: int, m: int) -> None:
-        self.n, self.m = n, m
-        self.Knm, self.V, self.P = (np.empty((n, m)) for _ in range(3))
+        self.m = m
         self.Kmm, self.Linv, self.B, self.LBinv, self.N, self.M = (
             np.zeros((m, m), order="F") for _ in range(6)
         )
         self.kd = self.jitter = np.nan
-        n_panels = -(-n // max(32, PANEL_BYTES // (8 * m)))
-        self._panel = -(-n // n_panels)
-        self._scaled = np.empty((self._panel, m))
-        self._stacked = np.zeros((self._panel, m + RANK))
         self._stack = np.zeros((m + RANK, m), order="F")
+        self._tall = [np.empty((0, m)) for _ in range(3)]
+        self._scaled, self._stacked = np.empty((0, m)), np.empty((0, m + RANK))
+        self.resize(n)
+
+    def resize(self, n: int) -> None:
+        """Serve ``n`` inputs from now on; memory grows where it must and is kept for the largest n."""
+        self.n = n
+        if n > len(self._tall[0]):
+            self._tall = [np.empty((n, self.m)) for _ in range(3)]
+        self.Knm, self.V, self.P = (memory[:n] for memory in self._tall)
+        n_panels = -(-n // max(32, PANEL_BYTES // (8 * self.m)))
+        self._panel = -(-n // n_panels)
+        if self._panel > len(self._scaled):
+            self._scaled = np.empty((self._panel, self.m))
+            self._stacked = np.zeros((self._panel, self.m + RANK))
 
     def project(self, kernel: SEARD, X: Array, Z: Array, jitter: float = JITTER) -> None:
         """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops."""

@@ -32,6 +32,11 @@ class Workspace:
     def __init__(self, n: int, m: int, u: int) -> None:
         self.f, self.g = Latent(n, m), Latent(n, u)
 
+    def resize(self, n: int) -> None:
+        """Serve ``n`` rows from now on, in the same memory where it is large enough."""
+        self.f.resize(n)
+        self.g.resize(n)
+
 
 @dataclass(frozen=True, eq=False)
 class State:

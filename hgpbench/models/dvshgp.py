@@ -11,6 +11,7 @@ from hgpbench.gp.neighbours import Neighbourhood
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
 from hgpbench.models.checkpoint import Checkpoint, problem_of
 from hgpbench.models.distributed import OPTIMIZERS, Optimizer, Recipe, fit_experts
+from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
 from hgpbench.models.workers import allowed_workers
@@ -57,6 +58,8 @@ class DVSHGP(Estimator):
         has no borders and predicts by itself.
     aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
+    mean : {"zero", "linear"}, default="zero"
+        Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this moves the committee's mean by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
@@ -100,6 +103,7 @@ class DVSHGP(Estimator):
         guard: bool = True,
         n_neighbors: int = 50,
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
+        mean: MeanKind = "zero",
         skip_tol: float = 1e-4,
         n_jobs: int | None = None,
         standardize: bool = True,
@@ -116,6 +120,7 @@ class DVSHGP(Estimator):
         self.guard = guard
         self.n_neighbors = n_neighbors
         self.aggregation = aggregation
+        self.mean = mean
         self.skip_tol = skip_tol
         self.n_jobs = n_jobs
         self.standardize = standardize
@@ -130,6 +135,7 @@ class DVSHGP(Estimator):
         check_at_least("n_neighbors", self.n_neighbors, 0)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("mean", self.mean, MEAN_KINDS)
         check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
 
@@ -152,6 +158,8 @@ class DVSHGP(Estimator):
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, n = self._scaling, len(y)
         inputs, target = scaling.inputs(X), scaling.target(y)
+        self._mean = MeanFunction.fit(self.mean, X, target, scaling)
+        target -= self._mean(inputs)
         checkpoint = self._open_checkpoint(inputs, target)
         rng = np.random.default_rng(self.random_state)
         M = -(-n // self.expert_size) if self.n_experts is None else self.n_experts
@@ -173,7 +181,7 @@ class DVSHGP(Estimator):
             X, letters, self.aggregation, self.skip_tol, self._workers(len(X) * len(self.expert_sizes_) // 10)
         )
         f = found["f"] if self._near is None else self._near.moments(X)
-        return Prediction.mixture(*f, *found["g"])
+        return self._mean.add_to(Prediction.mixture(*f, *found["g"]), X)
 
     def _open_checkpoint(self, X: Array, y: Array) -> Checkpoint:
         """The file to continue from and to keep; none where another seed would be drawn the next time."""

@@ -75,6 +75,18 @@ def test_where_the_bound_cannot_be_evaluated_nothing_changes(expert: Expert) -> 
     assert_array_equal(expert.state(whole=True), before)
 
 
+def test_memory_that_served_another_expert_gives_the_same_bits(expert: Expert) -> None:
+    shared, layout, names = shared_values(), shared_layout(2), ("Xm", "Xu", "lam", "w")
+    expected = expert.trial(shared, layout, names, expert.part(names), vshgp.Workspace(60, 12, 8))
+    used = vshgp.Workspace(90, 12, 8)
+    X, y = draw(90, seed=7)
+    Expert.place(X, y, 12, 8, np.random.default_rng(2)).visit(shared, layout, Step(0.01, 0.7), used)
+    used.resize(60)
+    found = expert.trial(shared, layout, names, expert.part(names), used)
+    for part, other in zip((*expected[0], expected[1]), (*found[0], found[1]), strict=True):
+        assert_array_equal(part, other)
+
+
 def test_settling_never_loses(expert: Expert) -> None:
     shared, memory = shared_values(), vshgp.Workspace(60, 12, 8)
     first = expert.bound(shared, memory).value
@@ -282,6 +294,23 @@ def test_experts_without_an_answer_shorten_the_steps_and_end_a_hopeless_fit() ->
     course = Course(np.zeros(5), np.zeros(5), np.full(4, np.nan))
     assert ascend(course, plan, Scripted([1.0] * 5 + [np.nan] * 100), lambda course: None) == "diverged"
     assert course.step == 5
+
+
+def test_with_a_linear_mean_a_slope_of_the_target_changes_nothing_else() -> None:
+    X, y = draw(200)
+    Xs, _ = draw(40, seed=3)
+    slope = np.array([30.0, -20.0])
+    plain = DVSHGP(**SMALL, n_passes=4, mean="linear").fit(X, y).predict_dist(Xs)
+    tilted = DVSHGP(**SMALL, n_passes=4, mean="linear").fit(X, y + X @ slope).predict_dist(Xs)
+    assert_allclose(tilted.mean - Xs @ slope, plain.mean, atol=0.02)
+    assert_allclose(tilted.var, plain.var, rtol=0.02)
+    point = np.full((1, 2), 100.0)
+    far = {
+        kind: DVSHGP(**SMALL, n_passes=2, mean=kind).fit(X, y + X @ slope).predict(point)[0]
+        for kind in ("zero", "linear")
+    }
+    assert far["linear"] == pytest.approx(100 * slope.sum(), rel=0.2)
+    assert far["zero"] == pytest.approx(np.mean(y + X @ slope), rel=1e-6)
 
 
 class Stopped(Exception):
