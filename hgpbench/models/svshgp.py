@@ -51,8 +51,9 @@ class SVSHGP(Estimator):
         Size gamma of the natural steps, reached log-linearly from 1e-4 over the first five; at most 1.
     learning_rate : float, default=0.01
         Adam's step.
-    cooling : float, default=0.4
-        Share of the steps, the last ones, over which both sizes shrink; 0 for the paper's constant ones.
+    cooling : float, default=1
+        Share of the steps, the last ones, over which both sizes shrink along a cosine, which averages over
+        batches what constant sizes leave as noise; 0 for the paper's constant ones.
     precision : {"double", "mixed"}, default="double"
         Mixed: the largest products in single precision; quicker, and less exact than that of a batch.
     tol : float, default=0
@@ -94,7 +95,7 @@ class SVSHGP(Estimator):
         optimizer: Method = "ngd+adam",
         step_size: float = 0.1,
         learning_rate: float = 0.01,
-        cooling: float = 0.4,
+        cooling: float = 1.0,
         precision: Precision = "double",
         tol: float = 0.0,
         holdout: float = 0.0,

@@ -5,7 +5,7 @@ import tracemalloc
 import h5py
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
@@ -86,7 +86,8 @@ def test_mixed_precision_is_close():
         SVSHGP(**SIZE, max_iter=100, precision=precision).fit(X, y) for precision in ("mixed", "double")
     )
     assert found.elbo_ == pytest.approx(expected.elbo_, abs=1.0)
-    assert_allclose(found.predict(X), expected.predict(X), atol=0.02)
+    difference = found.predict(X) - expected.predict(X)
+    assert np.sqrt(np.mean(difference**2)) < 0.01 * np.std(y)
 
 
 def test_it_stops_where_the_bound_stands_still():
