@@ -120,8 +120,10 @@ def predict(values: Values, posteriors: dict[str, Posterior], X: Array) -> Predi
 def open_checkpoint(model: BaseEstimator, path: Path | None, X: Inputs, y: Array) -> Checkpoint:
     """The file that keeps this fit; none without a seed, since such a fit cannot be continued."""
     params = {name: value for name, value in model.get_params().items() if name != "n_jobs"}
+    if path is None or params["random_state"] is None:
+        return Checkpoint(None, "")
     part = X if isinstance(X, np.ndarray) else X[slice(0, HASHED_ROWS)]
-    return Checkpoint(path if params["random_state"] is not None else None, problem_of(params, part, y))
+    return Checkpoint(path, problem_of(params, part, y))
 
 
 def climb(
