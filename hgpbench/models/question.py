@@ -9,8 +9,10 @@ from hgpbench.gp.linalg import JITTER, rowdots
 from hgpbench.gp.posterior import Posterior
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
+from hgpbench.models.partition import Index
 
 CHUNK_BYTES = 32_000_000
+SMALLEST = float(np.finfo(float).tiny)  # of a norm to divide by
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +46,34 @@ class Question:
         if len(near):
             committee.add(near, *expert.moments(self.Xs[near]))
 
-    def reached(self, expert: Posterior) -> np.ndarray:
+    def reached(self, expert: Posterior) -> Index:
         """The points where an expert may matter: all but those whose covariances k* are tiny.
 
         It explains k*^T S k* <= |k*|^2 |S| of the prior variance, with S = L^-T (I - B^-1) L^-1, and its mean
         is off the prior's by k*^T a <= |k*| |a|: both must be negligible.
         """
-        everywhere = np.arange(len(self.Xs))
         if self.tolerance == 0.0:
-            return everywhere
+            return np.arange(len(self.Xs))
         share = negligible(self.kind, self.tolerance, self.n_experts, self.energy)
         S = expert.Linv.T @ expert.Linv - expert.root.T @ expert.root  # (m, m)
-        largest = max(float(np.linalg.norm(S)), float(expert.a @ expert.a) / self.energy, 1e-300)
+        largest = max(float(np.linalg.norm(S)), float(expert.a @ expert.a) / self.energy, SMALLEST)
         silent = share * expert.kd / largest
+        near = self._near(expert, silent)
         chunk = max(32, CHUNK_BYTES // (8 * len(expert.Z)))
         heard = []
-        for start in range(0, len(self.Xs), chunk):
-            Ksm = expert.kernel.cross(self.Xs[start : start + chunk], expert.Z)
-            heard.append(start + np.flatnonzero(rowdots(Ksm, Ksm) > silent))
-        return np.concatenate(heard)
+        for start in range(0, len(near), chunk):
+            rows = near[start : start + chunk]
+            Ksm = expert.kernel.cross(self.Xs[rows], expert.Z)
+            heard.append(rows[rowdots(Ksm, Ksm) > silent])
+        return np.concatenate(heard) if heard else near
+
+    def _near(self, expert: Posterior, silent: float) -> Index:
+        """The points where |k*|^2 may exceed ``silent``, by their distance D to the box of inducing inputs.
+
+        None of them is nearer than the box, so |k*|^2 <= m s2_k^2 exp(-D^2), D in lengthscales.
+        """
+        Z, kernel = expert.Z, expert.kernel
+        gap = np.maximum(Z.min(axis=0) - self.Xs, self.Xs - Z.max(axis=0))
+        gap = np.maximum(gap, 0.0) / kernel.ell
+        reach = np.log(len(Z) * kernel.s2_k**2) - rowdots(gap, gap)
+        return np.flatnonzero(reach > np.log(silent))
