@@ -25,7 +25,7 @@ INDUCING_RATE = 0.02  # ... and on inducing inputs, in standard deviations
 GAMMA = 0.7  # of the natural steps
 COLDEST = 0.02  # share of the rates that is left at the last step
 SETTLING = 3  # natural steps at the end, with the shared parameters as they are
-GROWTH = 1.01  # of the leave-one-out error over its least, beyond which a pass is the last one
+GROWTH = 1.01  # of the leave-one-out error over its least, beyond which a pass is the last; half is chance
 SHORTEST_WINDOW = 10  # steps whose mean leave-one-out error is one figure to compare
 LEAST_CAUTION = 1e-4  # steps that must be shortened beyond this lead nowhere
 BETA2 = 0.99  # of Adam: its memory must be shorter than a fit
@@ -80,7 +80,7 @@ class Course:
     evaluations: int = 0
     caution: float = 1.0  # share of the rates, shortened where no expert could be evaluated
     jitter: float = 0.0
-    errors: list[float] = field(default_factory=list)  # leave-one-out, of each step since the last comparison
+    errors: list[float] = field(default_factory=list)  # leave-one-out, shares of the steps of a window
     least_error: float = np.inf  # of the windows compared
     trace: list[tuple[float, float, float]] = field(default_factory=list)
     adam: Adam = field(default_factory=lambda: Adam(beta2=BETA2, epsilon=EPSILON))
@@ -164,7 +164,7 @@ def _advance(course: Course, plan: Plan, workers: Workers) -> bool:
     rows = plan.sizes[visited]
     course.bounds[visited] = values
     course.jitter = float(jitters.max())
-    course.errors.append(float(errors @ rows / rows.sum()))
+    course.errors.append(float(errors @ rows / plan.sizes.sum()))
     course.adam.rate = heat * RATE
     course.before = course.flat
     course.flat = course.flat + course.adam.step(grads.sum(axis=0) * (plan.sizes.sum() / rows.sum()))
@@ -174,7 +174,7 @@ def _advance(course: Course, plan: Plan, workers: Workers) -> bool:
 
 def _mean_gets_worse(course: Course) -> bool:
     """Whether the window that has just ended left a larger leave-one-out error than the best before it."""
-    error = float(np.mean(course.errors))
+    error = sum(course.errors)
     worse = error > GROWTH * course.least_error
     course.least_error = min(error, course.least_error)
     course.errors = []

@@ -283,7 +283,7 @@ def test_the_guard_ends_the_passes_when_leave_one_out_errors_grow(
 def test_small_growth_of_leave_one_out_errors_is_no_reason_to_stop() -> None:
     plan = Plan(np.full(40, 10), lanes=4, passes=3, seed=0)
     course = Course(np.zeros(5), np.zeros(5), np.full(40, np.nan))
-    errors = [0.8] * 10 + [0.801] * 10 + [0.803] * 10
+    errors = [0.8] * 10 + [0.803] * 10 + [0.806] * 10
     assert ascend(course, plan, Scripted(errors), lambda course: None) == "limit reached"
 
 
