@@ -1,7 +1,7 @@
 """How long the command line takes to answer: ``python benchmarks/startup.py``.
 
-The interpreter's own start is measured in the same run, so that a slow or busy machine can be told from a slow
-command.
+The interpreter's own start is measured in the same run, so that a slow or busy machine can be told from a
+slow command.
 """
 
 import statistics
