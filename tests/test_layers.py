@@ -64,13 +64,17 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
+def _is_module(name: str) -> bool:
+    return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").is_file()
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_point_downwards(path: Path) -> None:
     layer = layer_of(path)
     for name in imports_of(path):
         root, *rest = name.split(".")
         if root == "hgpbench":
-            target = rest[0] if (rest and (PACKAGE / rest[0]).exists()) or (rest and (PACKAGE / f"{rest[0]}.py").exists()) else ""
+            target = rest[0] if rest and _is_module(rest[0]) else ""
             assert layer in ANYWHERE or target == layer or target in ALLOWED[layer], f"{path} imports {name}"
         elif root in CONFINED:
             assert layer in CONFINED[root], f"{path} imports {name}"
