@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from hgpbench.gp.factorised import Run
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor
+from hgpbench.gp.tasks import Run
 from hgpbench.gp.unlocked import trmm
 
 A = TypeVar("A")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hgpbench.gp.block import Block, Inducing, answers
-from hgpbench.gp.factorised import Run, serially
 from hgpbench.gp.linalg import Array, rowdots
+from hgpbench.gp.tasks import Run, serially
 
 CHUNK_ROWS = 1000  # test rows at a time
 

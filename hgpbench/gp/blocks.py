@@ -26,10 +26,10 @@ import numpy as np
 
 from hgpbench.gp.block import Block, Inducing, answers
 from hgpbench.gp.block_posterior import BlockPosterior
-from hgpbench.gp.factorised import Run, serially
 from hgpbench.gp.kernels import KernelGrad
 from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet
 from hgpbench.gp.params import Bound
+from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.unlocked import trmm
 
 LOG_2PI = float(np.log(2.0 * np.pi))

@@ -9,7 +9,6 @@ with r = exp(mu_g - s2_g / 2). For SVGP r = sigma2, and the terms of g are absen
 gradient by kernels, inducing inputs, mu0 or sigma2, and the step of both q's.
 """
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from hgpbench.gp.linalg import JITTER, Array
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.strip import SHARDS, Strip
+from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.whitened import Pull, Whitened
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -27,16 +27,6 @@ POSITIVE = ("s2_kf", "ell_f", "s2_kg", "ell_g", "sigma2")
 """Parameters that an optimiser should see as logarithms, where present; the others are Xm, Xu and mu0."""
 
 INDUCING = {"f": "Xm", "g": "Xu"}
-
-Task = Callable[[], None]
-Run = Callable[[Sequence[Task]], None]
-"""Runs independent tasks, in any order or at the same time, and returns when all are done."""
-
-
-def serially(tasks: Sequence[Task]) -> None:
-    """One after the other."""
-    for task in tasks:
-        task()
 
 
 class Workspace:

@@ -14,7 +14,7 @@ from hgpbench.models.distributed import OPTIMIZERS, Optimizer, Recipe, fit_exper
 from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
-from hgpbench.models.workers import allowed_workers
+from hgpbench.models.threads import allowed_cores
 from hgpbench.prediction import Prediction
 
 MOST_LANES = 16
@@ -210,7 +210,7 @@ class DVSHGP(Estimator):
         work = rows * (self.n_inducing_f**2 + self.n_inducing_g**2)
         if work < WORTH_WORKERS:
             return 1
-        return allowed_workers() if self.n_jobs is None else self.n_jobs
+        return allowed_cores() if self.n_jobs is None else self.n_jobs
 
     def _neighbourhood(self) -> Neighbourhood | None:
         """The training rows to condition f on, unless the committee predicts it."""

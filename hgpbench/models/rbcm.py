@@ -13,7 +13,8 @@ from hgpbench.models.exact_experts import ExactShard, Question
 from hgpbench.models.initial import Values, guess
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
-from hgpbench.models.workers import Workers, allowed_workers, open_workers
+from hgpbench.models.threads import allowed_cores
+from hgpbench.models.workers import Workers, open_workers
 from hgpbench.prediction import Prediction
 
 BLOCK = 65_536  # test rows at a time, at most: 100 MB of sums
@@ -158,5 +159,5 @@ class RBCM(Estimator):
     def _workers(self, rows: Rows, flops: float) -> Workers:
         n_jobs = self.n_jobs
         if n_jobs is None:
-            n_jobs = allowed_workers() if flops > WORTH_WORKERS else 1
+            n_jobs = allowed_cores() if flops > WORTH_WORKERS else 1
         return open_workers(rows, len(experts.lanes(rows)), n_jobs, ExactShard)

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hgpbench.gp.factorised import Run, Task, serially
+from hgpbench.gp.tasks import Run, Task, serially
 
 
 @contextmanager
 def runner(n_jobs: int | None) -> Iterator[Run]:
     """A way to run tasks on ``n_jobs`` threads; None for as many as this process and its BLAS may use."""
-    threads = allowed() if n_jobs is None else n_jobs
+    threads = allowed_cores() if n_jobs is None else n_jobs
     with threadpool_limits(1, user_api="blas"):
         if threads == 1:
             yield serially
@@ -27,7 +27,7 @@ def runner(n_jobs: int | None) -> Iterator[Run]:
             yield together
 
 
-def allowed() -> int:
+def allowed_cores() -> int:
     """The cores that this process may use, and no more than its BLAS has been told to use threads."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]

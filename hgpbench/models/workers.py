@@ -26,7 +26,7 @@ from typing import IO, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController, threadpool_info
+from threadpoolctl import ThreadpoolController
 
 from hgpbench.errors import FitError
 from hgpbench.models.base import Array
@@ -59,13 +59,6 @@ def open_workers(rows: Rows, lanes: int, n_workers: int, owner: Owner = Shard) -
     """
     n_workers = min(n_workers, lanes)
     return Serial(rows, owner) if n_workers <= 1 else Processes(rows, lanes, n_workers, owner)
-
-
-def allowed_workers() -> int:
-    """The cores that this process may use, and no more than its BLAS has been told to use threads."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return min([cores, *pools])
 
 
 class Serial:
@@ -168,9 +161,8 @@ class _Worker:
 
 def serve(channel: int, data: int) -> None:
     """The life of a worker process: answer questions until the socket closes."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # an interrupt is the parent's affair, which then closes the socket
+    # An interrupt is the parent's affair, which then closes the socket.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     connection = Connection(channel)
     try:

@@ -70,7 +70,7 @@ def test_large_problems_are_shared_among_the_workers_allowed(
         return Serial(rows)
 
     monkeypatch.setattr(distributed, "open_workers", record)
-    monkeypatch.setattr(dvshgp, "allowed_workers", lambda: 4)
+    monkeypatch.setattr(dvshgp, "allowed_cores", lambda: 4)
     X, y = draw(100)
     model = DVSHGP(n_experts=4, n_inducing_f=8, n_inducing_g=6, n_passes=1, n_jobs=n_jobs, random_state=0)
     model.fit(X, y).predict(X)
