@@ -33,7 +33,7 @@ class SVGP(Estimator):
 
     q(f_m) is a free normal distribution, so a random batch of b rows estimates the bound and its gradient,
     and O(b m^2 + m^3) a step does not depend on n. ``X`` may be an HDF5 dataset, which is read by blocks of
-    rows: memory does not grow with n then. First values come from a sparse GP on a sample of 2,000 rows.
+    rows: memory does not grow with n then. First values come from a sparse GP on a sample of 5,000 rows.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class SVSHGP(Estimator):
     The paper's factorised bound: q(f_m) and q(g_u) are free normal distributions, so a random batch of rows
     estimates the bound and its gradient, and O(b (m^2 + u^2) + m^3 + u^3) a step does not depend on n.
     ``X`` may be an HDF5 dataset, which is read by blocks of rows: memory does not grow with n then. First
-    values of the kernels come from two sparse GPs on a sample of 2,000 rows.
+    values of the kernels come from two sparse GPs on a sample of 5,000 rows.
 
     Parameters
     ----------
