@@ -30,7 +30,6 @@ def test_every_ending_is_a_row_with_its_reason(hgpbench: Command, experiment: Wr
         fine: {model: "troubles:Plain"}
         raises: {model: "troubles:Raises"}
         eats: {model: "troubles:EatsMemory"}
-        endless: {model: "troubles:NeverEnds"}
         crashes: {model: "troubles:Crashes"}
         killed: {model: "troubles:Killed"}
         exits: {model: "troubles:Exits"}
@@ -38,17 +37,16 @@ def test_every_ending_is_a_row_with_its_reason(hgpbench: Command, experiment: Wr
         refuses: {model: "troubles:Refuses"}
         also_fine: {model: "troubles:Plain", shift: 1.0}
         """,
-        "limits: {wall: 6s, memory: 1GB}\n",
+        "limits: {wall: 10min, memory: 600MB}\n",
     )
     done = hgpbench("run", "mine.yaml", "--jobs", "2")
     assert done.returncode == 3, done.stderr
-    assert done.stdout.splitlines()[-1] == "2 done, 0 cached, 7 failed, 1 skipped"
+    assert done.stdout.splitlines()[-1] == "2 done, 0 cached, 6 failed, 1 skipped"
     ends = {label: (record.status, record.reason) for (label, _), record in stored().items()}
     assert ends["fine"] == ends["also_fine"] == ("done", None)
     assert ends["raises"] == ("failed", "ZeroDivisionError: the model divided by zero")
     assert ends["eats"][0] == "memory"
-    assert "the limit is 1 GB" in str(ends["eats"][1])
-    assert ends["endless"] == ("timeout", "stopped after the limit of 6 s")
+    assert "the limit is 600 MB" in str(ends["eats"][1])
     assert ends["crashes"] == ("failed", "the run's process crashed (SIGSEGV); see its log")
     assert ends["killed"][0] == "killed"
     assert ends["exits"] == (
@@ -62,9 +60,17 @@ def test_every_ending_is_a_row_with_its_reason(hgpbench: Command, experiment: Wr
     assert any("ZeroDivisionError" in line for line in log)
 
     again = hgpbench("run", "mine.yaml")  # only the run that was ended from outside is started again
-    assert again.stdout.splitlines()[-1] == "0 done, 2 cached, 7 failed, 1 skipped"
+    assert again.stdout.splitlines()[-1] == "0 done, 2 cached, 6 failed, 1 skipped"
     assert again.stderr.count("seed 0") == 1
     assert "killed seed 0" in again.stderr
+
+
+def test_a_run_that_never_ends_is_stopped(hgpbench: Command, experiment: Write) -> None:
+    experiment('endless: {model: "troubles:NeverEnds"}', "limits: {wall: 2s}\n")
+    done = hgpbench("run", "mine.yaml")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (3, "0 done, 0 cached, 1 failed, 0 skipped")
+    assert stored()["endless", 0].status == "timeout"
+    assert stored()["endless", 0].reason == "stopped after the limit of 2 s"
 
 
 def test_what_is_done_stays_untouched_until_forced(
