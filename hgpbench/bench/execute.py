@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from hgpbench.bench import estimators, provenance
 from hgpbench.bench.job import Job
+from hgpbench.bench.memory import Meter
 from hgpbench.bench.record import Arrays, Record
 from hgpbench.data.source import Fold, open_source
 from hgpbench.data.split import Split, Standardiser
@@ -51,7 +52,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
     X_test = standard.inputs(fold.X_test)
     model = estimators.build(job.model, job.params, job.seed)
 
-    with threadpool_limits(job.threads):
+    with threadpool_limits(job.threads), Meter() as meter:
         progress("fit", 0, None, None)
         clock = Clock.start()
         before = estimators.fit(
@@ -78,7 +79,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
         train_mean=float(np.mean(fold.y_train)),
         train_var=float(np.var(fold.y_train)),
         timings=timings | total.read("total"),
-        peak_memory=peak_memory(),
+        peak_memory=max(meter.peak, peak_memory()),
         fit=outcome(model) | {"resumed_after": before},
         provenance={**origin, "blas": pools, "threads": job.threads},
     )
@@ -129,12 +130,9 @@ def arrays(fold: Fold, prediction: Prediction, model: Any, standard: Standardise
 
 
 def peak_memory() -> int:
-    """Largest resident size of this process, and of its largest ended child, in bytes."""
-    own, children = (
-        resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
+    """Largest resident size of this process alone, as the system counted it, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
-    return (own + children) * unit
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _cpu_time() -> float:

@@ -16,12 +16,11 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Protocol
 
-import psutil
-
 from hgpbench import units
 from hgpbench.bench import child, forks
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
+from hgpbench.bench.memory import resident
 from hgpbench.bench.record import Record, Status
 from hgpbench.config import Limits
 
@@ -127,7 +126,7 @@ class Supervisor:
         elif wall is not None and time.monotonic() - run.started > wall:
             self._end(run, "timeout", f"stopped after the limit of {units.show_seconds(wall)}", ended)
         else:
-            run.peak = max(run.peak, _resident(run.process))
+            run.peak = max(run.peak, resident(run.process.pid))
             if memory is not None and run.peak > memory:
                 used = units.show_bytes(run.peak)
                 self._end(run, "memory", f"used {used}, the limit is {units.show_bytes(memory)}", ended)
@@ -174,16 +173,6 @@ def _progress_lines(run: _Run) -> Iterator[dict[str, Any]]:
     with suppress(EOFError, OSError):  # it ended while we listened
         while run.channel.poll():
             yield json.loads(run.channel.recv_bytes())
-
-
-def _resident(process: BaseProcess) -> int:
-    """Resident memory of a process and all its descendants, in bytes."""
-    total = 0
-    with suppress(psutil.Error):  # it ended while we looked
-        root = psutil.Process(process.pid)
-        for member in (root, *root.children(recursive=True)):
-            total += member.memory_info().rss
-    return total
 
 
 def _kill_group(process: BaseProcess) -> None:
