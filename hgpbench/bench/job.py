@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +52,6 @@ class Job:
         """The fields of a record that are known before the run."""
         names = ("experiment", "label", "model", "params", "seed", "dataset", "split", "identity")
         return {name: getattr(self, name) for name in names}
-
-    def to_json(self) -> str:
-        """The job as one line of text, for the process that runs it."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "Job":
-        """Undo ``to_json``."""
-        return cls(**json.loads(text))
 
 
 def _digest(value: Any) -> str:

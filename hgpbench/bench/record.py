@@ -8,7 +8,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import h5py
 import numpy as np
@@ -25,7 +25,6 @@ LOG = "log.txt"
 CHECKPOINT = "checkpoint.h5"  # of a fit under way; gone once the run has ended
 
 Status = Literal["done", "failed", "timeout", "memory", "killed", "skipped"]
-STATUSES: tuple[str, ...] = get_args(Status)
 
 
 @dataclass(frozen=True)
@@ -53,12 +52,6 @@ class Record:
     provenance: dict[str, Any] = field(default_factory=dict)
     log_tail: list[str] = field(default_factory=list)
     predictions_sha256: str | None = None
-
-    @property
-    def variant_name(self) -> str:
-        """Dataset and variant as the user writes them: ``sarcos:subset``, or plain ``protein``."""
-        name, variant = self.dataset["name"], self.dataset.get("variant")
-        return f"{name}:{variant}" if variant else str(name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,10 +57,6 @@ class SEARD:
         W = np.multiply(dK, K, out=out)
         return self.gather(X_aug, self.augment(Z, shift), W.sum(axis=1), W.T @ X_aug)
 
-    def pullback_sym(self, Z: Array, Kzz: Array, dKzz: Array, out: Array | None = None) -> KernelGrad:
-        """Map a symmetric ``dKzz`` (m, m) at Kzz = gram(Z), where ``Z`` enters twice, to (s2_k, ell, Z)."""
-        return self.gather_sym(self.augment(Z, Z.mean(axis=0)), np.multiply(dKzz, Kzz, out=out))
-
     # The same in pieces, for callers that keep the augmented inputs and sum over W = dK * K themselves.
 
     def augment(self, X: Array, shift: Array) -> Array:

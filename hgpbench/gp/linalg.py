@@ -133,18 +133,6 @@ def _with_jitter(
         jitter = following
 
 
-def solve_lower(L: Array, B: Array) -> Array:
-    """L^-1 B for a vector or a matrix ``B`` (m, k)."""
-    X, _ = lapack.dtrtrs(L, B, lower=True)
-    return X
-
-
-def solve_lower_t(L: Array, B: Array) -> Array:
-    """L^-T B for a vector or a matrix ``B`` (m, k)."""
-    X, _ = lapack.dtrtrs(L, B, lower=True, trans=True)
-    return X
-
-
 def rowdots(A: Array, B: Array) -> Array:
     """diag(A B^T): the dot products of the rows of two (n, m) matrices, without the product."""
     return np.vecdot(A, B)

@@ -63,10 +63,6 @@ def test_the_setting_is_shared_by_all_seeds() -> None:
     assert replace(JOB, seed=9).setting == JOB.setting
 
 
-def test_a_job_survives_its_text() -> None:
-    assert Job.from_json(JOB.to_json()) == JOB
-
-
 def test_a_model_of_the_users_has_a_plain_folder() -> None:
     folder = replace(JOB, model="mine:Model", dataset={**JOB.dataset, "variant": "small"}).folder
     assert folder.parts[:3] == ("runs", "toy.small", "mine.Model")

@@ -5,7 +5,7 @@ import pytest
 from numpy.linalg import LinAlgError
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.linalg import cholesky, inverse_factor, logdet, rowdots, solve_lower, solve_lower_t
+from hgpbench.gp.linalg import cholesky, inverse_factor, logdet, rowdots
 
 
 def spd(m: int, seed: int = 0) -> np.ndarray:
@@ -64,10 +64,8 @@ def test_max_jitter_of_zero_allows_none():
         inverse_factor(np.zeros((2, 2)), max_jitter=0.0)
 
 
-def test_logdet_solves_and_rowdots_agree_with_numpy():
+def test_logdet_and_rowdots_agree_with_numpy():
     A = spd(20)
     L = cholesky(A).L
-    b = np.arange(20.0)
     assert logdet(L) == pytest.approx(np.linalg.slogdet(A)[1], rel=1e-13)
-    assert_allclose(solve_lower_t(L, solve_lower(L, b)), np.linalg.solve(A, b), rtol=1e-9)
     assert_allclose(rowdots(A, A @ A), np.diag(A @ (A @ A).T), rtol=1e-13)
