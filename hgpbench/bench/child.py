@@ -19,9 +19,9 @@ from typing import Any
 
 from hgpbench.bench import record as records
 from hgpbench.bench.execute import execute, peak_memory
-from hgpbench.bench.forks import thread_variables
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record, Status
+from hgpbench.cores import thread_variables
 from hgpbench.errors import HgpbenchError, Refusal
 
 _log = logging.getLogger(__name__)

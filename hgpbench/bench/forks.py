@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+from hgpbench.cores import thread_variables
 
 context = multiprocessing.get_context("forkserver")
 
@@ -20,11 +20,6 @@ def warm() -> None:
     context.set_forkserver_preload(["hgpbench.bench.child"])
     with _environment(thread_variables(1)):
         forkserver.ensure_running()
-
-
-def thread_variables(threads: int) -> dict[str, str]:
-    """What tells numerical libraries how many threads to use when they load."""
-    return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
 @contextmanager

@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from hgpbench.cores import thread_variables
 from hgpbench.errors import FitError
 from hgpbench.models.base import Array
 from hgpbench.models.shard import Numbers, Rows, Shard
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 START = "from hgpbench.models.workers import serve; serve({channel}, {data})"
 Owner = Callable[[Rows], Any]
 WATCH_EVERY = 1.0  # seconds between a worker's looks at whether its parent is still there
@@ -129,7 +129,7 @@ class _Worker:
                 [sys.executable, "-c", START.format(**passed)],
                 pass_fds=list(passed.values()),
                 stdin=subprocess.DEVNULL,
-                env=os.environ | dict.fromkeys(THREAD_VARIABLES, "1") | {"PYTHONPATH": path},
+                env=os.environ | thread_variables(1) | {"PYTHONPATH": path},
             )
         self._channel = Connection(ours.detach())
 
