@@ -12,7 +12,7 @@ from hgpbench.gp.optim import Callback, OptimResult
 from hgpbench.models import joint, passes
 from hgpbench.models.base import Array
 from hgpbench.models.checkpoint import Arrays, Checkpoint
-from hgpbench.models.experts import shared_layout
+from hgpbench.models.experts import Expert, shared_layout
 from hgpbench.models.initial import Values, guess, spread
 from hgpbench.models.passes import Course, Plan
 from hgpbench.models.question import Question
@@ -43,6 +43,16 @@ class Experts:
     def shared(self) -> Values:
         """The shared parameters by name."""
         return shared_layout(self.rows.X.shape[1]).unpack(self.flat)
+
+    def local(self, name: str) -> Array:
+        """A local parameter (of ``experts.LOCAL``), that of all experts one below the other."""
+        owners = zip(self.inducing.astype(int).tolist(), self.states, strict=True)
+        return np.concatenate(
+            [
+                Expert.restore(*self.rows.of(i), m, u, own).values[name]
+                for i, ((m, u), own) in enumerate(owners)
+            ]
+        )
 
     def moments(
         self, Xs: Array, letters: str, kind: Kind, tolerance: float, n_workers: int

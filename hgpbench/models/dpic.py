@@ -65,6 +65,8 @@ class DPIC(Estimator):
         Inducing inputs X_m.
     block_sizes_ : array of shape (M,)
         Training rows of each block.
+    labels_ : array of shape (n,)
+        The block of each training row.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The approximate evidence and how it was reached; see ``hgpbench.models.base``.
     """
@@ -126,7 +128,7 @@ class DPIC(Estimator):
         self.signal_var_f_ = float(values["s2_k"]) * scaling.y_scale**2
         self.noise_var_ = self._noise * scaling.y_scale**2
         self.inducing_f_ = scaling.undo_inputs(values["Xm"])
-        self.block_sizes_ = shares.sizes
+        self.block_sizes_, self.labels_ = shares.sizes, shares.labels
 
     def _maximise(
         self, blocks: Blocks, layout: Layout, first: Values, report: Callback | None

@@ -81,6 +81,12 @@ class DVSHGP(Estimator):
         Prior mean mu_0 of g, the log noise variance.
     expert_sizes_ : array of shape (M,)
         Training rows n_i of each expert.
+    labels_ : array of shape (n,)
+        The expert of each training row.
+    lam_ : array of shape (n,)
+        Variational parameters, the diagonals of Lambda of all experts, in the order of the training rows.
+    inducing_f_, inducing_g_ : arrays of shape (M m_0, d) and (M u_0, d)
+        Inducing inputs X_m and X_u of all experts.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The summed bound and how it was reached; see ``hgpbench.models.base``. An iteration is a step with a
         batch of experts, and the trace has the sum of each expert's bound when it was visited last; an
@@ -172,8 +178,20 @@ class DVSHGP(Estimator):
         self.resumed_seconds_ = checkpoint.seconds
         self._keep(ensure_started(result), n)
         self._near = self._neighbourhood()
-        self.expert_sizes_ = shares.sizes
+        self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
+        self.lam_ = np.empty(n)
+        self.lam_[shares.order] = self._experts.local("lam")
         self._tell(self._experts.shared)
+
+    @property
+    def inducing_f_(self) -> Array:
+        """Gathered when asked for: as large as the training inputs."""
+        return self._scaling.undo_inputs(self._experts.local("Xm"))
+
+    @property
+    def inducing_g_(self) -> Array:
+        """Likewise."""
+        return self._scaling.undo_inputs(self._experts.local("Xu"))
 
     def _moments(self, X: Array) -> Prediction:
         letters = "fg" if self._near is None else "g"

@@ -47,6 +47,13 @@ class Partition:
         """The rows of one expert."""
         return self.order[self.starts[i] : self.starts[i + 1]]
 
+    @property
+    def labels(self) -> Index:
+        """The expert of each row, (n,)."""
+        labels = np.empty_like(self.order)
+        labels[self.order] = np.repeat(np.arange(len(self)), self.sizes)
+        return labels
+
 
 def partition(
     kind: Kind, X: Array, n_experts: int, rng: np.random.Generator, max_size: int | None = None

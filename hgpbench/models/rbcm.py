@@ -66,6 +66,8 @@ class RBCM(Estimator):
         Noise variance sigma^2_eps.
     expert_sizes_ : array of shape (M,)
         Training rows n_i of each expert.
+    labels_ : array of shape (n,)
+        The expert of each training row.
     n_train_rows_ : int
         Rows of the experts that training used.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -127,7 +129,8 @@ class RBCM(Estimator):
         self.lengthscales_f_ = self._values["ell"] * scaling.x_scale
         self.signal_var_f_ = float(self._values["s2_k"]) * scaling.y_scale**2
         self.noise_var_ = self._noise * scaling.y_scale**2
-        self.expert_sizes_, self.n_train_rows_ = shares.sizes, len(drawn.y)
+        self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
+        self.n_train_rows_ = len(drawn.y)
 
     def _maximise(self, rows: Rows, first: Values, scale: float, report: Callback | None) -> OptimResult:
         """L-BFGS on the evidence of these experts, times ``scale``."""

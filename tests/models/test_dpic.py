@@ -70,6 +70,7 @@ def test_every_row_is_in_one_block_and_large_ones_are_cut(partition):
     X, y = draw(150)
     model = DPIC(5, n_blocks=4, partition=partition, max_block_size=30, max_iter=1, random_state=0).fit(X, y)
     assert model.block_sizes_.sum() == 150
+    assert_array_equal(np.bincount(model.labels_), model.block_sizes_)
     assert model.block_sizes_.max() <= 30
     by_size = DPIC(5, block_size=60, partition=partition, max_iter=1, random_state=0).fit(X, y)
     assert len(by_size.block_sizes_) == pytest.approx(3, abs=1)

@@ -157,6 +157,25 @@ def test_one_expert_predicts_as_itself() -> None:
     assert_allclose(found.g_var, g.moments(scaled)[1], rtol=1e-6)
 
 
+def test_what_belongs_to_experts_is_told_in_the_order_of_the_rows() -> None:
+    X, y = draw(120)
+    model = DVSHGP(**SMALL, n_passes=4).fit(X, y)
+    experts = model._experts
+    inducing = {"Xm": [], "Xu": []}
+    for number, (counts, state) in enumerate(zip(experts.inducing, experts.states, strict=True)):
+        own = Expert.restore(*experts.rows.of(number), *counts.astype(int), state)
+        mine = np.flatnonzero(model.labels_ == number)
+        scaled = (X[mine] - X.mean(axis=0)) / X.std(axis=0)
+        nearest = np.argmin(np.abs(own.X[:, None] - scaled).sum(axis=2), axis=0)
+        assert_allclose(own.X[nearest], scaled, atol=1e-12)
+        assert_array_equal(model.lam_[mine], own.values["lam"][nearest])
+        for name, points in inducing.items():
+            points.append(own.values[name] * X.std(axis=0) + X.mean(axis=0))
+    assert np.ptp(model.lam_) > 0.1
+    assert_allclose(model.inducing_f_, np.concatenate(inducing["Xm"]), atol=1e-12)
+    assert_allclose(model.inducing_g_, np.concatenate(inducing["Xu"]), atol=1e-12)
+
+
 def test_the_order_of_experts_does_not_matter() -> None:
     X, y = draw(90)
     shared, flat = shared_values(), shared_layout(2).pack(shared_values())

@@ -45,6 +45,8 @@ def check(found: Partition, n: int) -> None:
     assert found.starts[-1] == n
     assert found.sizes.min() >= 1
     assert len(found.centres) == len(found)
+    for i in range(len(found)):
+        assert_array_equal(np.flatnonzero(found.labels == i), np.sort(found.rows(i)))
 
 
 def within(found: Partition, X: np.ndarray) -> float:

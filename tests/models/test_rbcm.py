@@ -167,7 +167,9 @@ def test_the_evidence_of_a_part_stands_for_all():
 
 def test_sizes_are_reported_and_bounded():
     X, y = draw(300)
-    assert RBCM(n_experts=4, max_iter=1).fit(X, y).expert_sizes_.sum() == 300
+    model = RBCM(n_experts=4, max_iter=1).fit(X, y)
+    assert model.expert_sizes_.sum() == 300
+    assert np.bincount(model.labels_).tolist() == model.expert_sizes_.tolist()
     assert RBCM(expert_size=50, partition="random", max_iter=1).fit(X, y).expert_sizes_.tolist() == [50] * 6
     assert RBCM(n_experts=2, max_expert_size=40, max_iter=1).fit(X, y).expert_sizes_.max() <= 40
 
