@@ -18,6 +18,7 @@ from hgpbench import files, metrics
 from hgpbench.bench import record
 from hgpbench.bench.record import Arrays, Record
 from hgpbench.errors import RecordError
+from hgpbench.report.facts import facts
 
 SCORES = "scores.json"
 PIT_BINS = 200  # even, so that every central interval of k per cent is a whole number of bins
@@ -35,6 +36,7 @@ class Digest:
     log_noise: tuple[float, ...]  # even quantiles of the log noise variance, lowest first
     log_noise_truth: tuple[float, ...]  # the same of the true noise variance, where it is known
     trace: tuple[tuple[float, float, float], ...]  # iteration, seconds, bound; thinned
+    facts: dict[str, float]  # see report.facts
 
     @property
     def has_constant_noise(self) -> bool:
@@ -72,6 +74,7 @@ def compute(run: Record, arrays: Arrays) -> Digest:
         log_noise=_log_noise(prediction.noise_var),
         log_noise_truth=_log_noise(arrays.extras.get("truth_noise_var", np.empty(0))),
         trace=_thin(arrays.trace),
+        facts=facts(arrays, run.train_mean, run.train_var),
     )
 
 
@@ -113,5 +116,5 @@ def _read(path: Path, key: dict[str, str]) -> Digest | None:
 def _code_hash() -> str:
     """Hash of the sources that decide a score: nobody has to remember to raise a version."""
     package = Path(metrics.__file__).parent
-    sources = ("metrics.py", "prediction.py", "gp/predictive.py", "report/digest.py")
+    sources = ("metrics.py", "prediction.py", "gp/predictive.py", "report/digest.py", "report/facts.py")
     return hashlib.sha256(b"".join((package / name).read_bytes() for name in sources)).hexdigest()

@@ -1,0 +1,65 @@
+"""Numbers about the noise: each against a case whose answer is known."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hgpbench import metrics
+from hgpbench.bench.record import Arrays
+from hgpbench.prediction import Prediction
+from hgpbench.report.facts import facts
+
+
+@pytest.fixture
+def arrays() -> Arrays:
+    """The truth itself as the prediction, with a small uncertainty of f that follows the noise."""
+    x = np.linspace(-2, 2, 300)
+    mean, noise = np.sin(3 * x), np.exp(x - 2)
+    y = mean + np.sqrt(noise) * np.random.default_rng(0).standard_normal(x.size)
+    extras = {"truth_mean": mean, "truth_noise_var": noise}
+    return Arrays(np.arange(x.size), y, Prediction.gaussian(mean, 0.25 * noise, noise), None, extras)
+
+
+def of(arrays: Arrays) -> dict[str, float]:
+    return facts(arrays, train_mean=0.0, train_var=1.0)
+
+
+def test_the_truth_is_near_itself(arrays) -> None:
+    found = of(arrays)
+    assert found["mean_error"] == 0
+    assert found["var_correlation"] == pytest.approx(1)
+    assert found["var_log_error"] == pytest.approx(math.log(1.25))
+    assert found["latent_share"] == pytest.approx(0.2)
+    assert found["latent_correlation"] == pytest.approx(1)
+    assert (
+        found["noise_var"]
+        == found["truth_noise_var"]
+        == pytest.approx(np.mean(arrays.extras["truth_noise_var"]))
+    )
+    assert found["noise_spread"] == pytest.approx(np.std(np.linspace(-2, 2, 300)))
+
+
+def test_scores_of_the_truth_are_a_floor_without_uncertainty_of_f(arrays) -> None:
+    exact = replace(arrays.prediction, var=arrays.prediction.noise_var)
+    assert of(arrays)["truth_msll"] == pytest.approx(metrics.msll_gaussian(arrays.y, exact, 0.0, 1.0))
+    assert of(arrays)["truth_smse"] == pytest.approx(metrics.smse(arrays.y, exact, 0.0, 1.0))
+
+
+def test_a_constant_variance_follows_nothing(arrays) -> None:
+    flat = Prediction.gaussian(np.zeros(300), np.full(300, 0.1), 0.3)
+    found = of(replace(arrays, prediction=flat))
+    assert found["var_correlation"] == found["latent_correlation"] == 0
+    assert found["var_spread"] == pytest.approx(0, abs=1e-12)
+    assert found["mean_error"] == pytest.approx(
+        np.mean(np.sin(3 * np.linspace(-2, 2, 300)) ** 2) / np.var(np.sin(3 * np.linspace(-2, 2, 300)))
+    )
+
+
+def test_what_cannot_be_said_is_absent(arrays) -> None:
+    assert of(replace(arrays, extras={})).keys() == {"var_spread", "noise_var", "noise_spread"}
+    silent = replace(arrays.prediction, noise_var=np.zeros(300))
+    assert of(replace(arrays, prediction=silent, extras={})).keys() == {"var_spread"}
+    still = {"truth_mean": np.zeros(300), "truth_noise_var": np.ones(300)}
+    assert "mean_error" not in of(replace(arrays, extras=still))
