@@ -3,7 +3,7 @@
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
         fit=outcome(model) | {"resumed_after": before},
         provenance={**origin, "blas": pools, "threads": job.threads},
     )
-    return record, arrays(fold, prediction, model, standard)
+    return record, arrays(fold, source.columns, prediction, model, standard)
 
 
 def check(prediction: Prediction, rows: int) -> None:
@@ -112,15 +112,23 @@ def outcome(model: Any) -> dict[str, Any]:
     return {key: None if isinstance(v, float) and not np.isfinite(v) else v for key, v in plain.items()}
 
 
-def arrays(fold: Fold, prediction: Prediction, model: Any, standard: Standardiser) -> Arrays:
-    """What is stored beside the record; inputs only where they are few enough to draw."""
+def arrays(
+    fold: Fold, columns: Sequence[str], prediction: Prediction, model: Any, standard: Standardiser
+) -> Arrays:
+    """What is stored beside the record; inputs, and what belongs to them, only where they can be drawn."""
     extras: dict[str, Any] = {}
     if fold.truth_mean is not None and fold.truth_noise_var is not None:
         extras |= {"truth_mean": fold.truth_mean, "truth_noise_var": fold.truth_noise_var}
     if fold.X_train.shape[1] <= 2:
         extras["X_test"] = fold.X_test
+        if columns:
+            extras["input_names"] = np.char.encode(np.array(columns), "utf-8")
         if len(fold.y_train) <= PICTURE_ROWS:
             extras |= {"X_train": fold.X_train, "y_train": fold.y_train}
+            for name, attribute in (("expert", "labels_"), ("variational", "lam_")):
+                values = np.asarray(getattr(model, attribute, None))
+                if values.shape == fold.y_train.shape:
+                    extras[name] = values
         for name in ("inducing_f", "inducing_g"):
             points = getattr(model, f"{name}_", None)
             if points is not None:

@@ -63,8 +63,10 @@ class Arrays:
     prediction: Prediction
     trace: NDArray[np.float64] | None = None  # (k, 3): iteration, seconds, bound
     extras: dict[str, NDArray[Any]] = field(default_factory=dict)
-    # extras, each where it makes sense: X_test, X_train, y_train (small problems, one or two inputs),
-    # truth_mean, truth_noise_var (synthetic data), inducing_f, inducing_g (models that have them)
+    # extras, each where it makes sense: X_test, X_train, y_train (small problems, one or two inputs) and
+    # input_names (bytes) with them, truth_mean, truth_noise_var (synthetic data), inducing_f, inducing_g
+    # (models that have them); in the order of X_train: expert, the number of a row's expert, and variational,
+    # its parameter in Lambda
 
 
 def write(folder: Path, record: Record, arrays: Arrays | None = None) -> None:

@@ -1,0 +1,72 @@
+"""What a run stores beside its record, so that small problems can be drawn."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from hgpbench.bench import record as records
+from hgpbench.bench.execute import PICTURE_ROWS, arrays
+from hgpbench.bench.record import Arrays, Record
+from hgpbench.data.split import Fold, Standardiser
+from hgpbench.models import DVSHGP, VSHGP, ExactGP
+from hgpbench.models.base import Estimator
+from hgpbench.prediction import Prediction
+
+TRAIN, TEST = 60, 7
+
+
+def fold_of(d: int, train: int = TRAIN) -> Fold:
+    rng = np.random.default_rng(0)
+    X, Xs = rng.uniform(-2, 2, (train, d)), rng.uniform(-2, 2, (TEST, d))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(train)
+    return Fold(X_train=X, y_train=y, X_test=Xs, y_test=np.zeros(TEST), test_index=np.arange(TEST))
+
+
+def stored(fold: Fold, model: Estimator, columns: tuple[str, ...] = ()) -> Arrays:
+    standard = Standardiser.fit(fold.X_train, fold.y_train)
+    flat = Prediction.gaussian(np.zeros(TEST), np.ones(TEST), 1.0)
+    return arrays(fold, columns, flat, model, standard)
+
+
+@pytest.fixture(scope="module")
+def experts() -> DVSHGP:
+    fold = fold_of(1)
+    standard = Standardiser.fit(fold.X_train, fold.y_train)
+    model = DVSHGP(3, n_inducing_f=6, n_inducing_g=4, n_passes=2, random_state=0)
+    return model.fit(standard.inputs(fold.X_train), standard.target(fold.y_train))
+
+
+def test_experts_and_variational_parameters_go_with_the_training_rows(experts: DVSHGP) -> None:
+    fold = fold_of(1)
+    extras = stored(fold, experts).extras
+    assert_array_equal(extras["expert"], experts.labels_)
+    assert_array_equal(extras["variational"], experts.lam_)
+    # Experts of neighbouring rows: in order of their input, the rows change owner as seldom as possible.
+    owners = extras["expert"][np.argsort(extras["X_train"][:, 0])]
+    assert np.count_nonzero(np.diff(owners)) == len(set(owners)) - 1
+    for name in ("inducing_f", "inducing_g"):
+        assert fold.X_train.min() - 1 < extras[name].min() < extras[name].max() < fold.X_train.max() + 1
+
+
+@pytest.mark.parametrize("train", [TRAIN + 1, PICTURE_ROWS + 1])
+def test_what_does_not_belong_to_stored_rows_is_left_out(experts: DVSHGP, train: int) -> None:
+    assert not {"expert", "variational"} & stored(fold_of(1, train), experts).extras.keys()
+
+
+def test_models_without_experts_store_none() -> None:
+    fold = fold_of(1)
+    assert "expert" not in stored(fold, VSHGP(5, 5, max_iter=1).fit(fold.X_train, fold.y_train)).extras
+    assert not {"expert", "variational"} & stored(fold, ExactGP()).extras.keys()
+
+
+def test_names_of_inputs_survive_the_file(tmp_path: Path) -> None:
+    names = ("Länge [m]", "year")
+    kept = stored(fold_of(2), ExactGP(), names)
+    about = {"experiment": "e", "label": "gp", "model": "gp", "params": {}, "seed": 0, "identity": "a"}
+    records.write(tmp_path, Record("done", None, **about, dataset={}, split={}), kept)
+    back = records.read_arrays(tmp_path).extras["input_names"]
+    assert tuple(name.decode() for name in back.tolist()) == names
+    assert "input_names" not in stored(fold_of(2), ExactGP()).extras
+    assert not stored(fold_of(3), ExactGP(), ("a", "b", "c")).extras
