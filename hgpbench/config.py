@@ -4,120 +4,26 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ValidationError
 
-from hgpbench import shipped, units, yamlfile
+from hgpbench import shipped, yamlfile
 from hgpbench.errors import ConfigError
+from hgpbench.schema import (
+    DatasetConfig,
+    ExperimentConfig,
+    Limits,
+    QuickConfig,
+    Scalar,
+    SplitConfig,
+    Sweep,
+    Value,
+)
 from hgpbench.words import nearest
 
 MAX_RUNS = 100_000
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
-_RESERVED = {"runs", "report"}  # folders of their own beside the experiments
-
-_NUMBER_OR_TEXT = WithJsonSchema({"type": ["number", "string"]})
-Seconds = Annotated[float, BeforeValidator(units.seconds), _NUMBER_OR_TEXT]
-Bytes = Annotated[int, BeforeValidator(units.byte_count), _NUMBER_OR_TEXT]
-Scalar = bool | int | float | str | None
-Value = Scalar | list[Scalar]
-Name = Annotated[str, Field(pattern=_NAME, max_length=80)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class SplitConfig(_Strict):
-    """How many rows to train and to test on, drawn afresh for each seed."""
-
-    train: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | Literal["all"] = Field(
-        description="a count of rows, a fraction, or 'all'"
-    )
-    test: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | Literal["rest", "train"] = (
-        Field(
-            default="rest",
-            description="a count, a fraction, 'rest', or 'train' to score on the training rows themselves",
-        )
-    )
-
-    @model_validator(mode="after")
-    def _rows_remain(self) -> "SplitConfig":
-        if self.train == "all" and self.test != "train":
-            raise ValueError(
-                "train: all leaves no row to test on; say test: train to score on the training rows"
-            )
-        return self
-
-
-class DatasetConfig(_Strict):
-    """A dataset by name and, where its card offers several, by variant."""
-
-    name: Name
-    variant: Name | None = None
-
-
-class Limits(_Strict):
-    """What one run may use; a run that goes beyond is stopped and recorded as such."""
-
-    wall: Seconds | None = Field(default=None, description="wall-clock time of a run, e.g. 2h")
-    memory: Bytes | None = Field(
-        default=None, description="resident memory of a run and its children, e.g. 16GB"
-    )
-    threads: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=1, description="BLAS threads of a run, 1 to 1024"
-    )
-
-
-Sweep = (
-    dict[Name, Annotated[list[Value], Field(min_length=1)]]
-    | Annotated[list[dict[Name, Value]], Field(min_length=1)]
-)
-
-
-class ExperimentConfig(_Strict):
-    """One experiment: a dataset, a split, and the models to compare on it."""
-
-    name: Name = Field(
-        description="letters, digits and . _ + -; names the folder of the experiment's results"
-    )
-    title: str = Field(
-        default="", max_length=200, description="up to 200 characters for the report's heading"
-    )
-    dataset: Name | Annotated[str, Field(pattern=r"^[^:\s]+:[^:\s]+$")] | DatasetConfig = Field(
-        description="NAME, NAME:VARIANT, or a mapping with name and variant"
-    )
-    split: SplitConfig | Literal["published"] | None = Field(
-        default=None,
-        description="a mapping with train and test, 'published', or nothing for the paper's split",
-    )
-    repeats: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1, description="a number from 1 to 1000; seeds are 0 to repeats-1"
-    )
-    limits: Limits = Field(default=Limits(), description="a mapping with wall, memory and threads")
-    models: Annotated[dict[Name, dict[Name, Value] | None], Field(min_length=1)] = Field(
-        description="label: parameters; 'model' names the model and defaults to the label"
-    )
-    sweep: dict[Name, Sweep] = Field(
-        default={},
-        description="label: lists of values, one run for each combination; or a list of parameter sets",
-    )
-
-    @field_validator("name")
-    @classmethod
-    def _not_reserved(cls, value: str) -> str:
-        if value.lower() in _RESERVED:
-            raise ValueError(f"{value!r} is the name of a folder that results/ already has; choose another")
-        return value
+QUICK = "-quick"  # ends the name of an experiment's quick variant
 
 
 @dataclass(frozen=True)
@@ -129,6 +35,7 @@ class Entry:
     model: str
     params: Mapping[str, Value]  # with the values of the sweep
     given: Mapping[str, Value]  # without them
+    swept: tuple[str, ...]  # names of the parameters that the sweep varies
     where: str  # file and line, for errors found later
 
 
@@ -148,13 +55,13 @@ class Experiment:
     document: yamlfile.Document = field(repr=False, compare=False)
 
 
-def load(name_or_path: str) -> Experiment:
-    """The experiment in a file, or the shipped one of that name."""
+def load(name_or_path: str, quick: bool = False) -> Experiment:
+    """The experiment in a file, or the shipped one of that name; on request its quick variant."""
     path = Path(name_or_path)
     if path.suffix in {".yaml", ".yml"} or path.is_file():
         if not path.is_file():
             raise ConfigError(f"{path}: no such file; shipped configs: {', '.join(shipped.names('configs'))}")
-        return check(yamlfile.read(path))
+        return check(yamlfile.read(path), quick)
     found = shipped.find("configs", name_or_path)
     if found is None:
         allowed = shipped.names("configs")
@@ -162,10 +69,10 @@ def load(name_or_path: str) -> Experiment:
             f"no config {name_or_path!r}{nearest(name_or_path, allowed)}; "
             f"give a .yaml file or one of: {', '.join(allowed)}"
         )
-    return check(yamlfile.read(found))
+    return check(yamlfile.read(found), quick)
 
 
-def check(document: yamlfile.Document) -> Experiment:
+def check(document: yamlfile.Document, quick: bool = False) -> Experiment:
     """Validate a parsed file; ConfigError names file, line, key and the nearest allowed key."""
     if not isinstance(document.data, dict):
         raise ConfigError(f"{document.path}:1: an experiment is a mapping with keys {_listed(_fields(()))}")
@@ -173,6 +80,9 @@ def check(document: yamlfile.Document) -> Experiment:
         raw = ExperimentConfig.model_validate(document.data)
     except ValidationError as error:
         raise ConfigError(_explain(document, error)) from None
+    _check_labels(document, raw)
+    if quick:
+        raw = _quick(document, raw)
     dataset = raw.dataset if isinstance(raw.dataset, DatasetConfig) else _dataset(raw.dataset)
     return Experiment(
         path=document.path,
@@ -199,13 +109,51 @@ def _dataset(text: str) -> DatasetConfig:
     return DatasetConfig(name=name, variant=variant or None)
 
 
+def _check_labels(document: yamlfile.Document, raw: ExperimentConfig) -> None:
+    """Whatever names a label must name one of ``models``."""
+    quick = raw.quick or QuickConfig()
+    named: dict[tuple[str, ...], Iterable[str]] = {
+        ("sweep",): raw.sweep,
+        ("quick", "models"): quick.models,
+        ("quick", "sweep"): quick.sweep,
+        ("quick", "leave_out"): quick.leave_out,
+    }
+    for place, labels in named.items():
+        for label in labels:
+            if label not in raw.models:
+                at = f"{document.where((*place, label))}: {'.'.join(place)}.{label}"
+                raise ConfigError(
+                    f"{at}: no such label under models{nearest(label, raw.models)}; "
+                    f"labels: {', '.join(raw.models)}"
+                )
+
+
+def _quick(document: yamlfile.Document, raw: ExperimentConfig) -> ExperimentConfig:
+    """The experiment with what its ``quick`` section changes, under a name of its own."""
+    quick = raw.quick
+    if quick is None:
+        raise ConfigError(
+            f"{document.path}: this experiment has no quick section; run it without --quick, or add one"
+        )
+    kept = {label: given for label, given in raw.models.items() if label not in quick.leave_out}
+    if not kept:
+        raise ConfigError(
+            f"{document.where(('quick', 'leave_out'))}: quick.leave_out: leaves no model to run"
+        )
+    return raw.model_copy(
+        update={
+            "name": raw.name + QUICK,
+            "title": f"{raw.title or raw.name} (quick variant)",
+            "dataset": quick.dataset or raw.dataset,
+            "split": quick.split or raw.split,
+            "repeats": quick.repeats or raw.repeats,
+            "models": {k: {**(given or {}), **(quick.models.get(k) or {})} for k, given in kept.items()},
+            "sweep": {k: v for k, v in {**raw.sweep, **quick.sweep}.items() if k in kept},
+        }
+    )
+
+
 def _entries(document: yamlfile.Document, raw: ExperimentConfig) -> Iterable[Entry]:
-    for label in raw.sweep:
-        if label not in raw.models:
-            raise ConfigError(
-                f"{document.where(('sweep', label))}: sweep.{label}: no such label under models"
-                f"{nearest(label, raw.models)}; labels: {', '.join(raw.models)}"
-            )
     seen: set[str] = set()
     for base, given in raw.models.items():
         params = dict(given or {})
@@ -229,7 +177,7 @@ def _entries(document: yamlfile.Document, raw: ExperimentConfig) -> Iterable[Ent
                 raise ConfigError(
                     f"{document.where(('sweep', base))}: sweep.{base}: more than {MAX_RUNS:,} combinations"
                 )
-            yield Entry(label, base, model, {**params, **change}, params, where)
+            yield Entry(label, base, model, {**params, **change}, params, tuple(change), where)
 
 
 def _combinations(sweep: Sweep | None) -> Iterable[dict[str, Value]]:
@@ -283,6 +231,9 @@ _MODELS: dict[str, type[BaseModel]] = {
     "split": SplitConfig,
     "limits": Limits,
     "dataset": DatasetConfig,
+    "quick": QuickConfig,
+    "quick.split": SplitConfig,
+    "quick.dataset": DatasetConfig,
 }
 
 
@@ -293,6 +244,7 @@ def _fields(location: tuple[int | str, ...]) -> list[str]:
 
 def _describe(location: tuple[int | str, ...]) -> str:
     """What a key may hold, in words."""
+    location = location[1:] if location[:2] in {("quick", "models"), ("quick", "sweep")} else location
     if location[:1] == ("models",) and len(location) > 1:
         return (
             "a mapping of parameters, or nothing"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hgpbench import config, shipped, yamlfile
+from hgpbench import config, schema, shipped, yamlfile
 from hgpbench.errors import ConfigError
 
 GOOD = """\
@@ -33,7 +33,7 @@ def parse(text: str) -> config.Experiment:
 def test_a_whole_file_is_read() -> None:
     experiment = parse(GOOD)
     assert (experiment.name, experiment.dataset, experiment.variant) == ("demo", "sarcos", "subset")
-    assert isinstance(experiment.split, config.SplitConfig)
+    assert isinstance(experiment.split, schema.SplitConfig)
     assert (experiment.split.train, experiment.split.test) == (500, 0.25)
     assert (experiment.limits.wall, experiment.limits.memory, experiment.limits.threads) == (5400, 16e9, 2)
     assert [entry.label for entry in experiment.entries] == [
@@ -126,3 +126,64 @@ def test_a_shipped_config_is_valid_and_points_to_the_schema(name: str) -> None:
 def test_the_shipped_schema_is_in_step() -> None:
     stored = json.loads((shipped.folder("configs") / "schema.json").read_text())
     assert stored == config.schema(), "run: hgpbench schema > configs/schema.json"
+
+
+QUICK = """\
+name: demo
+dataset: sarcos
+split: {train: 40000, test: 8933}
+repeats: 10
+models:
+  mean:
+  fine: {model: gp, max_iter: 100, tol: 0.1}
+  coarse: {model: gp}
+sweep:
+  fine: {max_iter: [10, 20]}
+quick:
+  dataset: sarcos:subset
+  split: {train: 300, test: 100}
+  repeats: 2
+  models: {fine: {tol: 0.5}}
+  sweep: {fine: {max_iter: [3]}}
+  leave_out: [coarse]
+"""
+
+
+def test_quick_changes_what_it_names_and_nothing_else() -> None:
+    document = yamlfile.parse(QUICK, Path("mine.yaml"))
+    full, quick = config.check(document), config.check(document, quick=True)
+    assert (quick.name, quick.dataset, quick.variant, quick.repeats) == ("demo-quick", "sarcos", "subset", 2)
+    assert quick.split == schema.SplitConfig(train=300, test=100)
+    told = [(entry.label, dict(entry.params)) for entry in quick.entries]
+    assert told == [("mean", {}), ("fine:max_iter=3", {"max_iter": 3, "tol": 0.5})]
+    assert (full.name, full.variant, full.repeats, len(full.entries)) == ("demo", None, 10, 4)
+    assert full.limits == quick.limits
+
+
+def test_no_quick_section_no_quick_variant() -> None:
+    with pytest.raises(ConfigError, match=r"mine\.yaml: this experiment has no quick section"):
+        config.check(yamlfile.parse(GOOD, Path("mine.yaml")), quick=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("leave_out: [coarse]", "leave_out: [coarce]", "mine.yaml:17: quick.leave_out.coarce: no such label"),
+        (
+            "leave_out: [coarse]",
+            "leave_out: [mean, fine, coarse]",
+            "mine.yaml:17: quick.leave_out: leaves no",
+        ),
+        ("models: {fine:", "models: {fien:", "mine.yaml:15: quick.models.fien: no such label under models"),
+        ("sweep: {fine:", "sweep: {fien:", "mine.yaml:16: quick.sweep.fien: no such label under models"),
+        ("leave_out:", "leave:", "mine.yaml:17: quick.leave: unknown key; did you mean 'leave_out'?"),
+        ("train: 300", "train: -3", "mine.yaml:13: quick.split.train: -3 is not allowed; allowed: a count"),
+        ("repeats: 2", "repeats: no", "mine.yaml:14: quick.repeats: False is not allowed; allowed: a number"),
+        ("{tol: 0.5}", "7", "mine.yaml:15: quick.models.fine: 7 is not allowed; allowed: a mapping"),
+    ],
+)
+def test_a_mistake_in_quick_is_one_clear_line(old: str, new: str, message: str) -> None:
+    assert old in QUICK
+    with pytest.raises(ConfigError) as error:
+        config.check(yamlfile.parse(QUICK.replace(old, new), Path("mine.yaml")), quick=True)
+    assert str(error.value).startswith(message)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 RUNS = "runs"
+COSTS_ONLY = {"n_jobs", "max_memory"}  # parameters that change what a run costs, but nothing that it computes
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Job:
     dataset: dict[str, Any]  # name, variant, sha256, target, synthetic
     split: dict[str, Any]  # train, test
     threads: int
+    swept: tuple[str, ...] = ()  # parameters that the experiment varies
 
     @property
     def setting(self) -> str:
@@ -44,8 +46,8 @@ class Job:
             "dataset": self.dataset["sha256"],
             "split": self.split,
             "model": self.model,
-            # How many cores share the work is no part of what is computed.
-            "params": {name: value for name, value in self.params.items() if name != "n_jobs"},
+            # An experiment that varies the number of workers asks for the time with each of them.
+            "params": {k: v for k, v in self.params.items() if k not in COSTS_ONLY or k in self.swept},
         }
 
     def described(self) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from hgpbench.bench.job import Job
 from hgpbench.bench.manifest import Entry as ManifestEntry
 from hgpbench.bench.manifest import Manifest
 from hgpbench.bench.record import Record
-from hgpbench.config import Entry, Experiment, SplitConfig
+from hgpbench.config import Entry, Experiment
 from hgpbench.data.source import Source, open_source
 from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError, DataError
+from hgpbench.schema import SplitConfig
 from hgpbench.words import nearest
 
 State = Literal["pending", "done", "failed", "skipped"]
@@ -50,6 +51,7 @@ def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], thre
             dataset=dataset,
             split={"train": split.train, "test": split.test},
             threads=threads or experiment.limits.threads,
+            swept=entry.swept,
         )
         for seed in seeds
         for entry, params in settings

@@ -22,7 +22,7 @@ from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
 from hgpbench.bench.record import Record, Status
-from hgpbench.config import Limits
+from hgpbench.schema import Limits
 
 POLL = 0.05  # seconds
 

@@ -35,9 +35,16 @@ def test_one_and_one_point_zero_are_the_same_setting() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"experiment": "other"}, {"label": "mine"}, {"threads": 8}, {"params": {**JOB.params, "n_jobs": 2}}],
+    [
+        {"experiment": "other"},
+        {"label": "mine"},
+        {"threads": 8},
+        {"params": {**JOB.params, "n_jobs": 2}},
+        {"params": {**JOB.params, "max_memory": 10**9}},
+        {"swept": ("tol",)},
+    ],
 )
-def test_names_and_threads_are_not_part_of_it(change: dict[str, Any]) -> None:
+def test_names_and_costs_are_not_part_of_it(change: dict[str, Any]) -> None:
     assert replace(JOB, **change).identity == JOB.identity
 
 
@@ -66,3 +73,8 @@ def test_the_setting_is_shared_by_all_seeds() -> None:
 def test_a_model_of_the_users_has_a_plain_folder() -> None:
     folder = replace(JOB, model="mine:Model", dataset={**JOB.dataset, "variant": "small"}).folder
     assert folder.parts[:3] == ("runs", "toy.small", "mine.Model")
+
+
+def test_a_swept_number_of_workers_is_part_of_it() -> None:
+    one, two = (replace(JOB, params={**JOB.params, "n_jobs": n}, swept=("n_jobs",)) for n in (1, 2))
+    assert one.identity != two.identity
