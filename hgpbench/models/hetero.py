@@ -51,20 +51,24 @@ class HeteroFit:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Scaled data, with the inducing points to start from; they are held unless ``move_inducing``."""
+    """Scaled data, with the inducing points to start from; they are held unless ``move_inducing``.
+
+    The paper's recipe starts from lengthscales ``ell`` where they are given.
+    """
 
     X: Array
     y: Array
     Xm: Array
     Xu: Array
     move_inducing: bool = True
+    ell: Array | None = None
 
     def fit(self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None) -> HeteroFit:
         """Maximise F_V by one of the recipes; time and evaluations include the search for initial values."""
         started = time.perf_counter()
         memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu))
         if optimizer == "paper":
-            first, spent = authors_values(self.X, self.Xm, self.Xu), 0
+            first, spent = authors_values(self.X, self.Xm, self.Xu, self.ell), 0
         else:
             first, spent = first_values(
                 self.X, self.y, self.Xm, self.Xu, memory, move_inducing=self.move_inducing

@@ -56,15 +56,18 @@ def first_values(
     return Start(values, f.result.evaluations + evaluations + LEVELLINGS)
 
 
-def authors_values(X: Array, Xm: Array, Xu: Array) -> Values:
-    """The fixed values of the authors' release for standardised data ('User'), mean tied to lambda."""
+def authors_values(X: Array, Xm: Array, Xu: Array, ell: Array | None = None) -> Values:
+    """The fixed values of the authors' release for standardised data ('User'), mean tied to lambda.
+
+    Lengthscales ``ell``, where given, replace theirs for both f and g.
+    """
     d = X.shape[1]
     return {
         "s2_kf": np.asarray(1.0),
-        "ell_f": np.full(d, 0.5),
+        "ell_f": np.full(d, 0.5) if ell is None else ell.copy(),
         "Xm": Xm,
         "s2_kg": np.asarray(1.0),
-        "ell_g": np.full(d, 0.2),
+        "ell_g": np.full(d, 0.2) if ell is None else ell.copy(),
         "Xu": Xu,
         "mu0": np.asarray(np.log(0.25)),
         "lam": np.full(len(X), 0.5),

@@ -27,6 +27,9 @@ class VSHGP(Estimator):
         gradients from the authors' fixed values, three tenths of the line searches on Lambda alone.
     max_iter : int, default=100
         Most iterations (line searches of "paper") on F_V.
+    initial_lengthscale : float or None, default=None
+        Lengthscale of f and of g that "paper" starts from, in the units of the inputs; None for the authors'
+        0.5 and 0.2 standard deviations. The other recipes find their own.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -57,6 +60,7 @@ class VSHGP(Estimator):
         n_inducing_g: int = 100,
         optimizer: Optimizer = "natural",
         max_iter: int = 100,
+        initial_lengthscale: float | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -64,6 +68,7 @@ class VSHGP(Estimator):
         self.n_inducing_g = n_inducing_g
         self.optimizer = optimizer
         self.max_iter = max_iter
+        self.initial_lengthscale = initial_lengthscale
         self.standardize = standardize
         self.random_state = random_state
 
@@ -72,15 +77,20 @@ class VSHGP(Estimator):
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_at_least("max_iter", self.max_iter, 1)
+        if self.initial_lengthscale is not None:
+            check_at_least("initial_lengthscale", self.initial_lengthscale, np.finfo(float).tiny, float)
+            if self.optimizer != "paper":
+                raise ValueError('initial_lengthscale is for optimizer="paper": the others find their own')
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        inputs = scaling.inputs(X)
+        inputs, start = scaling.inputs(X), self.initial_lengthscale
         problem = Problem(
             inputs,
             scaling.target(y),
             inducing_points(inputs, self.n_inducing_f, rng),
             inducing_points(inputs, self.n_inducing_g, rng),
+            ell=None if start is None else np.full(X.shape[1], start) / scaling.x_scale,
         )
         self._fit = problem.fit(self.optimizer, self.max_iter, self._reporter(callback, len(y)))
         self._keep(self._fit.result, len(y))

@@ -137,3 +137,17 @@ def test_learned_parameters_are_in_the_units_of_the_user():
     assert model.inducing_g_.shape == (5, 1)
     assert model.lam_.shape == (400,)
     assert np.all((model.inducing_f_ > -500) & (model.inducing_f_ < 1500))
+
+
+def test_the_papers_recipe_starts_from_a_given_lengthscale():
+    X, y = draw(60)
+    scale = X.std(axis=0)
+    own = VSHGP(10, 5, optimizer="paper", max_iter=1, random_state=0).fit(X, y)
+    given = VSHGP(10, 5, optimizer="paper", max_iter=1, initial_lengthscale=30.0, random_state=0).fit(X, y)
+    # One line search is not far from the start: the authors' half a standard deviation, or the 30 units given.
+    assert np.all(np.abs(np.log(own.lengthscales_f_ / scale)) < 2)
+    assert_allclose(given.lengthscales_f_, 30.0, rtol=0.2)
+    with pytest.raises(ValueError, match=r"initial_lengthscale=0\.0 is not allowed"):
+        VSHGP(optimizer="paper", initial_lengthscale=0.0).fit(X, y)
+    with pytest.raises(ValueError, match="the others find their own"):
+        VSHGP(initial_lengthscale=1.0).fit(X, y)
