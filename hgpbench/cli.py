@@ -1,15 +1,16 @@
 """The command line: parse, call one function, print, exit code. Heavy imports wait until they are needed."""
 
-import shlex
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hgpbench import __version__
+
+if TYPE_CHECKING:
+    from hgpbench.bench.campaign import Campaign, Tally
 
 EXIT_USAGE, EXIT_FAILED_RUNS, EXIT_INTERRUPTED = 2, 3, 130
 
@@ -135,6 +136,23 @@ def models(
         typer.echo(listings.models(name))
 
 
+Repeats = Annotated[
+    int | None, typer.Option(min=1, max=1000, help="Seeds 0 to N-1, instead of the config's repeats.")
+]
+Seeds = Annotated[str | None, typer.Option(metavar="0-9", help="Exactly these seeds, e.g. 0-9 or 0,2,5.")]
+Jobs = Annotated[int, typer.Option(min=1, max=256, help="Runs at the same time.")]
+Threads = Annotated[
+    int | None, typer.Option(min=1, max=1024, help="BLAS threads of each run, instead of the config's.")
+]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="The small variant that ends in minutes, kept apart as NAME-quick.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print the plan and what it should cost; run nothing.")
+]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="The results folder.")]
+
+
 @app.command()
 def run(
     configs: Annotated[
@@ -145,22 +163,15 @@ def run(
             autocompletion=_config_names,
         ),
     ],
-    repeats: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Seeds 0 to N-1, instead of the config's repeats.")
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="0-9", help="Exactly these seeds, e.g. 0-9 or 0,2,5.")
-    ] = None,
+    repeats: Repeats = None,
+    seeds: Seeds = None,
     only: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="Only this label (or pattern); may be repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs at the same time.")] = 1,
-    threads: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="BLAS threads of each run, instead of the config's.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan and what it should cost; run nothing.")
-    ] = False,
+    jobs: Jobs = 1,
+    threads: Threads = None,
+    quick: Quick = False,
+    dry_run: DryRun = False,
     force: Annotated[
         bool, typer.Option("--force", help="Run again what is done; the old run is set aside.")
     ] = False,
@@ -170,7 +181,7 @@ def run(
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Start nothing more after the first failure.")
     ] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The results folder.")] = Path("results"),
+    out: Out = Path("results"),
 ) -> None:
     """Run experiments; what is done already is not run again.
 
@@ -179,50 +190,120 @@ def run(
     with _one_line_errors():
         from hgpbench import config
         from hgpbench.bench import forks
-        from hgpbench.errors import ConfigError
 
-        if repeats is not None and seeds is not None:
-            raise ConfigError("--repeats and --seeds both choose the seeds; give one of them")
-        experiments = [config.load(name) for name in configs]
+        experiments = [config.load(name, quick) for name in configs]
         if not dry_run:
             forks.warm()  # loads the heavy libraries beside us
-        from hgpbench.bench import campaign
-        from hgpbench.bench.supervise import Interrupted
-        from hgpbench.display import RunDisplay
+        from hgpbench import running
 
-        chosen = (
-            campaign.parse_seeds(seeds) if seeds is not None else tuple(range(repeats)) if repeats else None
-        )
-        options = campaign.Options(
-            results=out,
-            seeds=chosen,
-            only=tuple(only or ()),
+        chosen = running.options(
+            out,
+            repeats,
+            seeds,
+            only=only or (),
             threads=threads,
             parallel=jobs,
             force=force,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
-            command=shlex.join(["hgpbench", *sys.argv[1:]]),
         )
-        campaigns = [campaign.prepare(experiment, options) for experiment in experiments]
+        campaigns = running.prepare(experiments, chosen)
         if dry_run:
-            from hgpbench import listings
-
-            typer.echo("\n\n".join(listings.plan(prepared) for prepared in campaigns))
+            _print_plans(campaigns)
             return
-        tally = campaign.Tally()
-        for prepared in campaigns:
-            try:
-                with RunDisplay(prepared.experiment.name, len(prepared.due)) as display:
-                    tally += campaign.perform(prepared, display)
-            except Interrupted as signal:
-                _complain(f"interrupted by {signal}; type the same command to continue")
-                raise typer.Exit(EXIT_INTERRUPTED) from None
-            if fail_fast and tally.failed:
-                break
+        tally = _perform(campaigns)
         typer.echo(str(tally))
         if tally.failed:
             raise typer.Exit(EXIT_FAILED_RUNS)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EXPERIMENT...]",
+            help="Experiments of the paper; all of them where none is named.",
+            autocompletion=_config_names,
+        ),
+    ] = None,
+    repeats: Repeats = None,
+    seeds: Seeds = None,
+    jobs: Jobs = 1,
+    threads: Threads = None,
+    quick: Quick = False,
+    dry_run: DryRun = False,
+    out: Out = Path("results"),
+) -> None:
+    """Run the paper's experiments, draw its figures, and check its claims.
+
+    The report goes to DIR/report. Full size takes days; start with --quick. Exit codes as for run.
+    """
+    with _one_line_errors():
+        from hgpbench import reproducing
+        from hgpbench.bench import forks
+
+        choice = reproducing.choose(names or (), quick)
+        if not dry_run:
+            forks.warm()
+        from hgpbench import report as reports
+        from hgpbench import running
+
+        campaigns = running.prepare(
+            choice.experiments,
+            running.options(out, repeats, seeds, threads=threads, parallel=jobs, retry_failed=True),
+        )
+        for line in (*choice.replaced, *choice.missing):
+            typer.echo(line, err=True)
+        if dry_run:
+            _print_plans(campaigns)
+            return
+        tally = _perform(campaigns)
+        _report(out, out / reports.FOLDER, plot=True, html=True, names=[e.name for e in choice.experiments])
+        typer.echo(str(tally), err=True)
+        if tally.failed or choice.missing:
+            raise typer.Exit(EXIT_FAILED_RUNS)
+
+
+def _report(
+    path: Path,
+    out: Path,
+    formats: Sequence[str] = ("md",),
+    plot: bool = False,
+    html: bool = False,
+    names: Sequence[str] = (),
+) -> None:
+    """Build a report, print its first format, and tell what was written and what could not be read."""
+    from hgpbench import report as reports
+    from hgpbench.display import counting
+
+    with counting("scoring runs") as progress:
+        summary = reports.build(
+            path, out, formats=tuple(formats), plot=plot, html=html, names=tuple(names), progress=progress
+        )
+    typer.echo(summary.text)
+    for problem in summary.problems:
+        _complain(problem)
+    for written in summary.files:
+        typer.echo(f"wrote {written}", err=True)
+
+
+def _print_plans(campaigns: "list[Campaign]") -> None:
+    from hgpbench import listings
+
+    typer.echo("\n\n".join(listings.plan(prepared) for prepared in campaigns))
+
+
+def _perform(campaigns: "list[Campaign]") -> "Tally":
+    """Run what is due; an interrupt ends the command with its own exit code."""
+    from hgpbench import running
+    from hgpbench.bench.supervise import Interrupted
+
+    try:
+        return running.perform(campaigns)
+    except Interrupted as signal:
+        _complain(f"interrupted by {signal}; type the same command to continue")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 @app.command()
@@ -245,22 +326,8 @@ def report(
     """Tables, tests and plots from stored predictions."""
     with _one_line_errors():
         from hgpbench import report as reports
-        from hgpbench.display import counting
 
-        with counting("scoring runs") as progress:
-            summary = reports.build(
-                path,
-                out or path / reports.FOLDER,
-                formats=tuple(format_ or ("md",)),
-                plot=plot,
-                html=html,
-                progress=progress,
-            )
-        typer.echo(summary.text)
-        for problem in summary.problems:
-            _complain(problem)
-        for written in summary.files:
-            typer.echo(f"wrote {written}", err=True)
+        _report(path, out or path / reports.FOLDER, format_ or ("md",), plot, html)
 
 
 @app.command()

@@ -29,15 +29,16 @@ def build(
     formats: Sequence[str] = ("md",),
     plot: bool = False,
     html: bool = False,
+    names: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Report:
-    """Report on a results folder or one experiment's folder.
+    """Report on a results folder, or the named experiments in it, or one experiment's folder.
 
     The text is that of the first format. Files are written to ``out``; without it only plots and page are, to
     ``report`` inside ``path``.
     """
     _check(formats)
-    collection = collect(path, progress)
+    collection = collect(path, progress, names)
     sections = [section(experiment) for experiment in collection.experiments]
     folder = out if out is not None else path / FOLDER
     written: list[Path] = []

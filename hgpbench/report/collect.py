@@ -1,7 +1,7 @@
 """Find the experiments in a results folder and what became of each of their planned runs."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -75,8 +75,8 @@ class Collection:
     problems: tuple[str, ...] = ()
 
 
-def collect(path: Path, progress: Progress | None = None) -> Collection:
-    """Read one experiment's folder, or every experiment of a results folder."""
+def collect(path: Path, progress: Progress | None = None, names: Sequence[str] = ()) -> Collection:
+    """Read one experiment's folder, or those of a results folder: all, or the named ones in their order."""
     if (path / manifest.MANIFEST).is_file():
         return _read_all([(path, manifest.read(path))], (), progress)
     if not path.is_dir():
@@ -84,7 +84,8 @@ def collect(path: Path, progress: Progress | None = None) -> Collection:
             f"{path}: no such folder; give a results folder or one experiment's folder inside it"
         )
     plans, problems = [], []
-    for folder in sorted(found.parent for found in path.glob(f"*/{manifest.MANIFEST}")):
+    every = sorted(found.parent for found in path.glob(f"*/{manifest.MANIFEST}"))
+    for folder in [path / name for name in names] or every:
         try:
             plans.append((folder, manifest.read(folder)))
         except RecordError as error:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hgpbench import config, shipped, yamlfile
+from hgpbench import config, reproducing, shipped, yamlfile
 from hgpbench.bench import plan
 from hgpbench.errors import ConfigError
 
@@ -13,6 +13,14 @@ TEXT = "name: x\ndataset: toy\nsplit: {train: 30, test: 20}\nmodels:\n  a: {mode
 
 def experiment(text: str = TEXT) -> config.Experiment:
     return config.check(yamlfile.parse(text, Path("x.yaml")))
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", [*reproducing.PAPER, *reproducing.STAND_INS.values(), "electric-200k"])
+def test_the_parameters_of_the_papers_experiments_fit_their_models(name: str, quick: bool) -> None:
+    loaded = config.load(name, quick)
+    for entry in loaded.entries:
+        assert plan.parameters(entry, loaded).items() >= entry.params.items()
 
 
 @pytest.mark.parametrize("name", shipped.names("configs"))

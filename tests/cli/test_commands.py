@@ -128,6 +128,9 @@ def test_own_data_becomes_a_dataset_and_runs(folder: Path, invoke: Invoke) -> No
         (["run", "smoke", "--seeds", "4-2"], "--seeds 4-2"),
         (["run", "smoke", "--seeds", "x"], "'x' is not a seed or a range"),
         (["run", "smoke", "--seeds", "1", "--repeats", "2"], "give one of them"),
+        (["run", "smoke", "--quick"], "no quick section"),
+        (["reproduce", "toi"], "'toi' is not an experiment of the paper; did you mean 'toy'?"),
+        (["reproduce", "protein"], "hgpbench fetch protein"),
         (["report", "nowhere"], "nowhere: no such folder"),
     ],
 )  # fmt: skip
@@ -142,11 +145,29 @@ def test_a_wrong_command_gets_one_line_and_exit_code_2(
     assert not list(folder.iterdir())
 
 
+def test_a_figure_of_the_paper_from_one_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hgpbench", "reproduce", "toy-convergence", "--quick", "--jobs", "2"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "svshgp-adam" in done.stdout
+    assert {path.name for path in (tmp_path / "results" / "report").glob("report.*")} == {
+        "report.md",
+        "report.html",
+    }
+    assert list((tmp_path / "results" / "report" / "plots").glob("toy-convergence-quick*.png"))
+
+
 def test_every_command_and_option_is_in_the_readme(invoke: Invoke) -> None:
     readme = (REPOSITORY / "README.md").read_text()
     top = invoke("--help").stdout
     commands = [line.split()[0] for line in top.partition("Commands:")[2].splitlines() if line.strip()]
-    assert {"fetch", "datasets", "models", "run", "report", "schema", "doctor"} <= set(commands)
+    assert {"fetch", "datasets", "models", "run", "reproduce", "report", "schema", "doctor"} <= set(commands)
     for command in commands:
         assert f"hgpbench {command}" in readme, command
         words = invoke(command, "--help").stdout.split()
