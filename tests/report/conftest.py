@@ -30,6 +30,7 @@ class Fake:
     mixture: bool = False
     noise: float | None = None  # constant noise variance claimed; None: the true one
     seconds: float = 1.0
+    experts: int = 0  # contiguous ones, numbered from the right
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,11 @@ def fake_arrays(fake: Fake, seed: int, n_test: int, n_train: int) -> tuple[Array
         "truth_noise_var": truth_noise(X),
         "inducing_f": np.linspace(-3, 3, 12)[:, None],
         "inducing_g": np.linspace(-3, 3, 8)[:, None],
+        "input_names": np.array([b"distance"]),
+        "variational": np.exp(rng.standard_normal(n_train)),
     }
+    if fake.experts:
+        extras["expert"] = np.minimum((3 - X_train) / 6 * fake.experts, fake.experts - 1).astype(int)
     return Arrays(np.arange(n_test), y, prediction, trace, extras), y_train
 
 

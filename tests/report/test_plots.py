@@ -33,6 +33,7 @@ SITUATIONS = {
     "one run": (lambda fake: [fake("solo", 0.3)], 1),
     "narrow times": (lambda fake: [fake(f"m{i}", 0.1 * i, seconds=0.02 * 2**i) for i in range(5)], 2),
     "usual": (lambda fake: [fake("mean", 1.0, noise=1.0), fake("vshgp", 0.05, mixture=True)], 4),
+    "experts": (lambda fake: [fake(f"dvshgp-{k}", 0.05, mixture=True, experts=k) for k in (1, 5, 40)], 1),
     "many": (many, 2),
 }
 

@@ -11,6 +11,7 @@ from hgpbench.report.plots.one_input import one_input
 from hgpbench.report.plots.scores import boxes, tradeoff
 from hgpbench.report.plots.style import Styles
 from hgpbench.report.plots.traces import traces
+from hgpbench.report.plots.variational import variational
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ PLOTS = (
     Plot("tradeoff", "Scores against time: small points are runs, large ones their means", tradeoff),
     Plot("boxes", "Scores over seeds", boxes),
     Plot("one_input", "Predictions and learned noise, lowest finished seed", one_input),
+    Plot("variational", "Variational parameters λ of training points, lowest finished seed", variational),
     Plot(
         "noise",
         "Noise variance over test points, all seeds; constant noise is a line, its range over seeds shaded",

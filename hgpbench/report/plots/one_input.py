@@ -1,4 +1,4 @@
-"""The picture of a problem with one input: data, mean, band, inducing points; the noise below."""
+"""The picture of a problem with one input: data by expert, mean, band, inducing points; the noise below."""
 
 import math
 from typing import Any
@@ -8,27 +8,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from hgpbench.bench import record
 from hgpbench.bench.record import Arrays
 from hgpbench.report.collect import Experiment
 from hgpbench.report.notes import target_name
-from hgpbench.report.plots import style
+from hgpbench.report.plots import stored, style
 from hgpbench.report.plots.style import Styles
 
 Array = NDArray[Any]
 _COLUMNS = 3
 _LINE_POINTS = 1000
-_VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
 
 
 def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
     """Per label, its lowest finished seed: mean and 95 % band over the data, log noise variance below."""
-    found = _first_runs(experiment)
+    found = stored.first_runs(experiment, 1)
     if not found:
         return None
-    columns = min(_COLUMNS, len(found))
+    columns = 2 if len(found) == 4 else min(_COLUMNS, len(found))
     rows = math.ceil(len(found) / columns)
     width = style.WIDTH if columns > 1 else 0.7 * style.WIDTH
     drawn = style.figure(0.4 + 3.6 * rows, width=width)
@@ -37,9 +36,10 @@ def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
     for cell, (label, arrays) in zip(cells, found.items(), strict=False):
         upper, lower = cell.subplots(2, 1, sharex=True, height_ratios=[2, 1])
         upper.set_title(style.wrapped(label, 34), fontsize=9)
+        _draw_data(upper, arrays, styles[label].colour)
         _draw_prediction(upper, arrays, styles[label].colour)
         _draw_noise(lower, arrays, styles[label].colour)
-        lower.set_xlabel("input")
+        lower.set_xlabel(stored.input_names(arrays)[0])
         panels.append((upper, lower))
     for upper, lower in panels[::columns]:
         upper.set_ylabel(target_name(experiment))
@@ -49,28 +49,20 @@ def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
     return drawn
 
 
-def _first_runs(experiment: Experiment) -> dict[str, Arrays]:
-    """Arrays of the lowest finished seed of each label, where they have one input to draw against."""
-    found = {}
-    for label in experiment.labels:
-        run = next((run for run in experiment.of(label) if run.digest is not None), None)
-        if run is None or run.record is None or run.record.n_inputs != 1:
-            continue
-        arrays = record.read_arrays(run.folder)
-        if "X_test" in arrays.extras:
-            found[label] = arrays
-    return found
+def _draw_data(axes: Axes, arrays: Arrays, taken: str) -> None:
+    """Training points (or test points, where those were not stored), each expert's in its own way."""
+    extras = arrays.extras
+    if "X_train" not in extras:
+        order, x = _sorted_inputs(arrays)
+        style.points(axes, x, arrays.y[order])
+    else:
+        style.points(axes, extras["X_train"][:, 0], extras["y_train"], stored.ranked_experts(arrays), taken)
 
 
 def _draw_prediction(axes: Axes, arrays: Arrays, colour: str) -> None:
     order, x = _sorted_inputs(arrays)
     prediction, extras = arrays.prediction, arrays.extras
     low, high = prediction.quantile(0.025)[order], prediction.quantile(0.975)[order]
-    data_x, data_y = (
-        (extras["X_train"][:, 0], extras["y_train"]) if "X_train" in extras else (x, arrays.y[order])
-    )
-    pixels = len(data_x) > _VECTOR_POINTS
-    axes.scatter(data_x, data_y, s=5, color=style.GREY, alpha=0.5, linewidths=0, zorder=1, rasterized=pixels)
     axes.fill_between(x, low, high, color=colour, alpha=0.22, linewidth=0, zorder=2)
     if "truth_mean" in extras:
         axes.plot(
@@ -122,7 +114,11 @@ def _share_limits(shown: list[Arrays], panels: list[tuple[Axes, Axes]]) -> None:
     room = 0.5 * (pooled[1] - pooled[0])  # a model may go beyond the others by so much
     ends = np.array([np.quantile(log, [0.001, 0.999]) for log in logs]) if logs else pooled[None]
     bottom, top = max(ends[:, 0].min(), pooled[0] - room), min(ends[:, 1].max(), pooled[1] + room)
+    inputs = np.concatenate([a.extras.get("X_train", a.extras["X_test"])[:, 0] for a in shown])
+    side = 0.03 * float(np.ptp(inputs)) or 1.0
     for upper, lower in panels:
+        lower.set_xlim(float(np.min(inputs)) - side, float(np.max(inputs)) + side)
+        lower.xaxis.set_major_locator(MaxNLocator(5))
         upper.set_ylim(low - margin, high + margin)
         if logs:
             edge = 0.1 * (top - bottom) or 1.0
@@ -133,7 +129,10 @@ def _entries(shown: list[Arrays]) -> list[Line2D | Patch]:
     def any_has(name: str) -> bool:
         return any(name in arrays.extras for arrays in shown)
 
-    dots = "training data" if any_has("X_train") else "test data"
+    by_expert = any(stored.ranked_experts(arrays) is not None for arrays in shown)
+    dots = (
+        ("training data, by expert" if by_expert else "training data") if any_has("X_train") else "test data"
+    )
     entries: list[Line2D | Patch] = [
         Line2D([], [], linestyle="none", marker="o", markersize=3, color=style.GREY, label=dots),
         Line2D([], [], color="#333333", linewidth=1.6, label="prediction"),

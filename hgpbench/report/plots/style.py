@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -15,8 +15,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+Array = NDArray[Any]
 LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
 # Okabe and Ito's palette, safe for the colour-blind; its yellow is left out, being too pale on white paper.
@@ -32,10 +33,14 @@ LINES: tuple[LineStyle, ...] = (
     (0, (3, 1, 1, 1, 1, 1)),
 )
 GREY = "#6b6b6b"
+# Of neighbouring groups of points: a dark colour next to a light one, and five or six against four markers.
+GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+GROUP_MARKERS = ("o", "s", "^", "D")
 
 WIDTH = 9.0  # inches
 _LETTERS_PER_INCH = 13.0  # of legend text at this size
 _LEGEND_ROW = 0.21  # inches
+_VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
 _WIDE_RATIO = 50.0  # beyond this a linear axis hides the smaller values
 
 
@@ -151,6 +156,27 @@ def widen(axis: Axis, values: ArrayLike) -> None:
 def _scale(axis: Axis, name: str, **settings: float) -> None:
     set_scale = axis.axes.set_xscale if axis is axis.axes.xaxis else axis.axes.set_yscale
     set_scale(name, **settings)
+
+
+def points(axes: Axes, x: Array, y: Array, groups: Array | None = None, taken: str = "") -> None:
+    """Small points behind curves; of groups, neighbours differ in colour (none ``taken``) and marker."""
+    pixels = len(x) > _VECTOR_POINTS
+    shared: dict[str, Any] = {"linewidths": 0, "zorder": 1, "rasterized": pixels}
+    if groups is None:
+        axes.scatter(x, y, s=5, color=GREY, alpha=0.5, **shared)
+        return
+    colours = [colour for colour in GROUP_COLOURS if colour != taken]
+    for group in np.unique(groups).tolist():
+        mine = groups == group
+        axes.scatter(
+            x[mine],
+            y[mine],
+            s=9,
+            marker=GROUP_MARKERS[group % len(GROUP_MARKERS)],
+            color=colours[group % len(colours)],
+            alpha=0.75,
+            **shared,
+        )
 
 
 def reference(axes: Axes, value: float, vertical: bool = False) -> None:

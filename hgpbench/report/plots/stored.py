@@ -1,0 +1,46 @@
+"""What pictures of small problems need of stored arrays: a run per label, its inputs and their names."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hgpbench.bench import record
+from hgpbench.bench.record import Arrays
+from hgpbench.report.collect import Experiment
+
+Array = NDArray[Any]
+
+
+def first_runs(experiment: Experiment, n_inputs: int) -> dict[str, Arrays]:
+    """Arrays of the lowest finished seed of each label, where they have so many inputs to draw against."""
+    found = {}
+    for label in experiment.labels:
+        run = next((run for run in experiment.of(label) if run.digest is not None), None)
+        if run is None or run.record is None or run.record.n_inputs != n_inputs:
+            continue
+        arrays = record.read_arrays(run.folder)
+        if "X_test" in arrays.extras:
+            found[label] = arrays
+    return found
+
+
+def input_names(arrays: Arrays) -> list[str]:
+    """Names of the inputs for axes; records of older versions do not tell them."""
+    known = arrays.extras.get("input_names")
+    if known is not None:
+        return [name.decode("utf-8") for name in known.tolist()]
+    count = arrays.extras["X_test"].shape[1]
+    return ["input"] if count == 1 else [f"input {place + 1}" for place in range(count)]
+
+
+def ranked_experts(arrays: Arrays) -> Array | None:
+    """The expert of each training row, numbered along the first input; None where there is but one."""
+    experts = arrays.extras.get("expert")
+    if experts is None or np.ptp(experts) == 0:
+        return None
+    names, rows, counts = np.unique(experts, return_inverse=True, return_counts=True)
+    centres = np.bincount(rows, weights=arrays.extras["X_train"][:, 0]) / counts
+    ranks = np.empty(len(names), dtype=int)
+    ranks[np.argsort(centres)] = np.arange(len(names))
+    return ranks[rows]

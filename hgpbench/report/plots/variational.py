@@ -1,0 +1,93 @@
+"""The variational parameters of problems with one input: the diagonal of Lambda over the training inputs."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from hgpbench.bench.record import Arrays
+from hgpbench.report.collect import Experiment
+from hgpbench.report.plots import stored, style
+from hgpbench.report.plots.style import Styles
+
+Found = dict[str, Arrays]
+_PRIOR = 0.5  # where q(g_u) has the mean of the prior, and where the paper starts
+
+
+def variational(experiment: Experiment, styles: Styles) -> Figure | None:
+    """Per label, its lowest finished seed: lambda over the input, and beside it against the reference's.
+
+    The reference is a model without experts, one on all points (VHGP) rather than a sparse one.
+    """
+    found = {
+        label: arrays
+        for label, arrays in stored.first_runs(experiment, 1).items()
+        if "variational" in arrays.extras
+    }
+    if not found:
+        return None
+    reference = _reference(found)
+    pairs = [label for label in found if reference is not None and _comparable(found, label, reference)]
+    drawn = style.figure(0.3 + 2.1 * len(found))
+    columns = 2 if pairs else 1
+    panels = drawn.subplots(
+        len(found), columns, squeeze=False, sharey=True, width_ratios=(2.4, 1.0)[:columns]
+    )
+    for (over, *beside), (label, arrays) in zip(panels, found.items(), strict=True):
+        _draw(over, label, arrays)
+        for axes in beside:
+            if label in pairs and reference is not None:
+                _draw_agreement(axes, label, reference, found, styles)
+            else:
+                axes.set_visible(False)
+    values = np.concatenate([arrays.extras["variational"] for arrays in found.values()])
+    style.logarithmic(panels[0, 0].yaxis, [float(values.min()), float(values.max())])
+    style.legend_below(drawn, _entries(list(found.values()), bool(pairs)))
+    return drawn
+
+
+def _reference(found: Found) -> str | None:
+    whole = [label for label, arrays in found.items() if stored.ranked_experts(arrays) is None]
+    return min(whole, key=lambda label: "inducing_g" in found[label].extras, default=None)
+
+
+def _comparable(found: Found, label: str, reference: str) -> bool:
+    """Whether both learned from the same training rows; seeds may differ where runs failed."""
+    mine, other = found[label].extras["X_train"], found[reference].extras["X_train"]
+    return label != reference and np.array_equal(mine, other)
+
+
+def _draw(axes: Axes, label: str, arrays: Arrays) -> None:
+    extras = arrays.extras
+    style.points(axes, extras["X_train"][:, 0], extras["variational"], stored.ranked_experts(arrays))
+    style.reference(axes, _PRIOR)
+    axes.set_title(style.wrapped(label, 60), fontsize=9)
+    axes.set_xlabel(stored.input_names(arrays)[0])
+    axes.set_ylabel("λ")
+    axes.xaxis.set_major_locator(MaxNLocator(7))
+
+
+def _draw_agreement(axes: Axes, label: str, reference: str, found: Found, styles: Styles) -> None:
+    """Each training row once; on the diagonal where the two models agree."""
+    mine, other = (found[name].extras["variational"] for name in (label, reference))
+    ends = [float(min(mine.min(), other.min())), float(max(mine.max(), other.max()))]
+    axes.plot(ends, ends, color=style.GREY, linewidth=1.0, zorder=1)
+    axes.scatter(other, mine, s=5, color=styles[label].colour, alpha=0.6, linewidths=0, zorder=2)
+    style.logarithmic(axes.xaxis, ends)
+    axes.set_xlabel(style.wrapped(f"λ of {reference}", 30))
+    # Ranks, since lambda spans orders of magnitude.
+    order, other_order = (np.argsort(np.argsort(values)) for values in (mine, other))
+    axes.set_title(f"rank correlation {np.corrcoef(order, other_order)[0, 1]:.2f}", fontsize=9)
+
+
+def _entries(shown: list[Arrays], compared: bool) -> list[Line2D]:
+    by_expert = any(stored.ranked_experts(arrays) is not None for arrays in shown)
+    dots = "training points, by expert" if by_expert else "training points"
+    entries = [
+        Line2D([], [], linestyle="none", marker="o", markersize=3, color=style.GREY, label=dots),
+        Line2D([], [], color=style.GREY, linestyle=(0, (2, 2)), label="λ = 0.5: the mean of the prior"),
+    ]
+    if compared:
+        entries.append(Line2D([], [], color=style.GREY, label="equal"))
+    return entries
