@@ -6,12 +6,15 @@ from pathlib import Path
 
 from hgpbench import files
 from hgpbench.errors import ConfigError
-from hgpbench.report import render
+from hgpbench.report import latex, render
 from hgpbench.report.collect import Collection, Progress, collect
-from hgpbench.report.document import Section, section
+from hgpbench.report.document import Closing, Section, closing, section
 from hgpbench.report.render import Pictures
 
 FOLDER = "report"
+
+Sections = Sequence[Section]
+Texts = dict[str, str]  # by file name, the one to print first
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ def build(
     _check(formats)
     collection = collect(path, progress, names)
     sections = [section(experiment) for experiment in collection.experiments]
+    end = closing(collection.experiments)
     folder = out if out is not None else path / FOLDER
     written: list[Path] = []
     pictures: Pictures = {}
@@ -52,28 +56,28 @@ def build(
         if plot:
             pictures, written = save(drawn, folder)
         if html:
-            written.append(_write(folder / "report.html", page(sections, drawn, collection.problems)))
+            written.append(_write(folder / "report.html", page(sections, drawn, collection.problems, end)))
     if out is not None:
         for name in formats:
-            tables = _TEXTS[name](collection, sections, pictures)
+            tables = _TEXTS[name](collection, sections, pictures, end)
             written += [_write(folder / file, text) for file, text in tables.items()]
-    texts = _TEXTS[formats[0]](collection, sections, {})
+    texts = _TEXTS[formats[0]](collection, sections, {}, end)
     return Report(next(iter(texts.values())), tuple(written), collection.problems)
 
 
-def _markdown(collection: Collection, sections: Sequence[Section], pictures: Pictures) -> dict[str, str]:
-    return {"report.md": render.markdown(sections, pictures, collection.problems)}
+def _markdown(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
+    return {"report.md": render.markdown(sections, pictures, collection.problems, end)}
 
 
-def _latex(collection: Collection, sections: Sequence[Section], pictures: Pictures) -> dict[str, str]:
-    return {"report.tex": render.latex(sections)}
+def _latex(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
+    return {"report.tex": latex.latex(sections, end)}
 
 
-def _json(collection: Collection, sections: Sequence[Section], pictures: Pictures) -> dict[str, str]:
-    return {"report.json": render.as_json(sections, collection.problems)}
+def _json(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
+    return {"report.json": render.as_json(sections, collection.problems, end)}
 
 
-def _csv(collection: Collection, sections: Sequence[Section], pictures: Pictures) -> dict[str, str]:
+def _csv(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
     return {
         "summary.csv": render.summary_csv(collection.experiments),
         "runs.csv": render.runs_csv(collection.experiments),
@@ -81,7 +85,7 @@ def _csv(collection: Collection, sections: Sequence[Section], pictures: Pictures
     }
 
 
-_TEXTS: dict[str, Callable[[Collection, Sequence[Section], Pictures], dict[str, str]]] = {
+_TEXTS: dict[str, Callable[[Collection, Sections, Pictures, Closing], Texts]] = {
     "md": _markdown,
     "csv": _csv,
     "latex": _latex,

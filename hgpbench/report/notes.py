@@ -7,11 +7,13 @@ from hgpbench import units
 from hgpbench.bench.record import Record
 from hgpbench.report import compare, summary
 from hgpbench.report.collect import Experiment
+from hgpbench.report.paper import values, verdicts
 
 
 def notes(experiment: Experiment) -> list[str]:
     """Notes below the tables of an experiment, each one sentence or two."""
     lines = [_data(experiment), _protocol(experiment), *_columns(experiment), *_marking(experiment)]
+    lines += [*values.notes(experiment), *verdicts.notes(experiment)]
     return [line for line in [*lines, *_machines(experiment), *_sources(experiment)] if line]
 
 

@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hgpbench import __version__
-from hgpbench.report.document import Section
+from hgpbench.report.document import BEYOND, CLOSING, NO_CLAIMS, Closing, Section
 from hgpbench.report.pictures import Picture
 
 TEMPLATE = "page.html.j2"
 _MOST_SVG_BYTES = 400_000  # a larger drawing is smaller, and quicker to show, as pixels
 
 
-def page(sections: Sequence[Section], drawn: Mapping[str, Sequence[Picture]], problems: Sequence[str]) -> str:
+def page(
+    sections: Sequence[Section],
+    drawn: Mapping[str, Sequence[Picture]],
+    problems: Sequence[str],
+    closing: Closing = NO_CLAIMS,
+) -> str:
     """Render the page."""
     environment = Environment(
         loader=PackageLoader("hgpbench.report", "."),
@@ -24,7 +29,14 @@ def page(sections: Sequence[Section], drawn: Mapping[str, Sequence[Picture]], pr
     )
     pictures = {name: [(each, _address(each)) for each in shown] for name, shown in drawn.items()}
     template = environment.get_template(TEMPLATE)
-    return template.render(sections=sections, pictures=pictures, problems=problems, version=__version__)
+    return template.render(
+        sections=sections,
+        pictures=pictures,
+        problems=problems,
+        closing=closing,
+        titles={"beyond": BEYOND, "closing": CLOSING},
+        version=__version__,
+    )
 
 
 def _address(picture: Picture) -> str:

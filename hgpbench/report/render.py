@@ -1,10 +1,9 @@
-"""Sections as text: Markdown and LaTeX to read, CSV and JSON in full precision to compute with."""
+"""Sections as text: Markdown to read, CSV and JSON in full precision to compute with."""
 
 import csv
 import io
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
@@ -14,25 +13,21 @@ from hgpbench import __version__
 from hgpbench.metrics import METRICS
 from hgpbench.report import compare, notes, summary
 from hgpbench.report.collect import Experiment, Run
-from hgpbench.report.document import Section
+from hgpbench.report.document import BEYOND, CLOSING, NO_CLAIMS, Closing, Section
+from hgpbench.report.paper import values, verdicts
+from hgpbench.report.paper.values import Comparison
+from hgpbench.report.paper.verdicts import Verdict
 from hgpbench.report.tables import Cell, Table
 
 Pictures = Mapping[str, Sequence[tuple[str, str]]]  # experiment -> (title, address) of each plot
 FORMATS = ("md", "csv", "latex", "json")
 
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "–": "--",
-}
-_TEX |= {char: rf"\{char}" for char in "&%$#_{}"} | {"<": "$<$", ">": "$>$"}
-_TEX_SPECIAL = re.compile("|".join(re.escape(char) for char in _TEX))
-
 
 def markdown(
-    sections: Iterable[Section], pictures: Pictures = MappingProxyType({}), problems: Sequence[str] = ()
+    sections: Iterable[Section],
+    pictures: Pictures = MappingProxyType({}),
+    problems: Sequence[str] = (),
+    closing: Closing = NO_CLAIMS,
 ) -> str:
     """The report as Markdown, with the pictures of each experiment under its words."""
     blocks = []
@@ -42,22 +37,17 @@ def markdown(
             blocks += [f"**{table.caption}**", _markdown_table(table)]
         if section.findings:
             blocks += ["**Differences**", _bullets(section.findings)]
+        if section.beyond:
+            blocks += [f"**{BEYOND}**", _bullets(section.beyond)]
         blocks += ["**Notes**", _bullets(section.notes)]
         for title, address in pictures.get(section.experiment.name, ()):
             blocks.append(f"![{title}]({address})")
+    if closing.tables:
+        blocks.append(f"## {CLOSING}")
+    for table in closing.tables:
+        blocks += [f"**{table.caption}**", _markdown_table(table)]
     if problems:
         blocks += ["## Could not be read", _bullets(problems)]
-    return "\n\n".join(blocks) + "\n"
-
-
-def latex(sections: Iterable[Section]) -> str:
-    """The report as a LaTeX fragment; needs the booktabs package."""
-    blocks = [r"% Needs \usepackage{booktabs}."]
-    for section in sections:
-        blocks.append(rf"\section*{{{tex(section.title)}}}")
-        blocks += [_latex_table(table) for table in section.tables]
-        lines = [*section.findings, *section.notes]
-        blocks.append("\n".join(tex(line) for line in lines))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -90,24 +80,23 @@ def comparisons_csv(experiments: Iterable[Experiment]) -> str:
     return _csv(lines)
 
 
-def as_json(sections: Iterable[Section], problems: Sequence[str] = ()) -> str:
+def as_json(sections: Iterable[Section], problems: Sequence[str] = (), closing: Closing = NO_CLAIMS) -> str:
     """Everything as one JSON document; a number that is not finite is null."""
     body = {
         "hgpbench": __version__,
         "metrics": {name: {"title": m.title, "direction": m.direction} for name, m in METRICS.items()},
         "experiments": [_json_section(section) for section in sections],
+        "claims": [_json_verdict(verdict) for verdict in closing.verdicts],
         "problems": list(problems),
     }
     return json.dumps(_finite(body), indent=1, allow_nan=False) + "\n"
 
 
-def tex(text: str) -> str:
-    """Text with LaTeX's special characters made harmless."""
-    return _TEX_SPECIAL.sub(lambda found: _TEX[found[0]], text)
-
-
 def _markdown_table(table: Table) -> str:
     rows = [[_markdown_cell(cell) for cell in row] for row in table.rows]
+    if table.is_prose:  # padded to its longest sentence, a line would be too long to read
+        lines = [table.headings, ["---"] * len(table.headings), *rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
     widths = [
         max(3, *(len(row[i]) for row in [list(table.headings), *rows])) for i in range(len(table.headings))
     ]
@@ -128,30 +117,6 @@ def _markdown_cell(cell: Cell) -> str:
 
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _latex_table(table: Table) -> str:
-    columns = "".join("r" if number else "l" for number in table.is_number)
-    rows = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows]
-    head = " & ".join(tex(heading) for heading in table.headings) + r" \\"
-    body = [
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join([rf"\paragraph{{{tex(table.caption)}}}", *body])
-
-
-def _latex_cell(cell: Cell) -> str:
-    """Numbers in mathematics, so that a minus is one; the best in bold."""
-    if not cell.is_number or not re.fullmatch(r"[-+0-9.e±()< ]+", cell.text):
-        return tex(cell.text)
-    number = re.sub(r"e([-+]\d+)", lambda e: rf" \times 10^{{{int(e[1])}}}", cell.text).replace("±", r"\pm")
-    return rf"$\mathbf{{{number}}}$" if cell.is_best else f"${number}$"
 
 
 def _place(experiment: Experiment) -> dict[str, Any]:
@@ -199,8 +164,30 @@ def _json_section(section: Section) -> dict[str, Any]:
         "models": [asdict(row) for row in summary.rows(experiment)],
         "runs": _run_lines(experiment),
         "comparisons": [asdict(pair) for m in compare.COMPARED for pair in compare.compare(experiment, m)],
+        "published": [_json_value(each) for each in values.comparisons(experiment)],
+        "claims": [_json_verdict(verdict) for verdict in verdicts.judge(experiment)],
         "findings": section.findings,
+        "beyond": section.beyond,
         "notes": section.notes,
+    }
+
+
+def _json_value(each: Comparison) -> dict[str, Any]:
+    return {**asdict(each), "published": each.published, "difference": each.difference}
+
+
+def _json_verdict(verdict: Verdict) -> dict[str, Any]:
+    claim = verdict.claim
+    return {
+        "id": claim.id,
+        "place": claim.place,
+        "says": claim.says,
+        "criterion": claim.test.words,
+        "verdict": verdict.ruling,
+        "our_settings": verdict.ours,
+        "figures": verdict.figures,
+        "experiments": verdict.experiments,
+        "departures": [each.words for each in verdict.departures],
     }
 
 

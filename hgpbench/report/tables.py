@@ -38,6 +38,7 @@ class Table:
     caption: str
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    is_prose: bool = False  # sentences rather than numbers: cells wrap, and a narrow screen stacks them
 
     @property
     def is_number(self) -> tuple[bool, ...]:

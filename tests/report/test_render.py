@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hgpbench.bench import record
-from hgpbench.report import render, summary, tables
+from hgpbench.report import latex, render, summary, tables
 from hgpbench.report.collect import collect
 from hgpbench.report.document import section
 from hgpbench.report.summary import Row, Stat
@@ -104,7 +104,7 @@ def test_markdown_tables_are_aligned_and_well_formed(experiment) -> None:
 
 
 def test_latex_escapes_what_users_wrote(experiment) -> None:
-    text = render.latex([section(experiment)])
+    text = latex.latex([section(experiment)])
     assert r"gp\_50\% & $4/4$" in text or r"gp\_50\% & 4/4" in text
     assert r"a|b and 100 \% $<$more$>$\_" in text
     assert re.search(r"\$\\mathbf\{0\.\d+ \\pm 0\.\d+\}\$", text)
