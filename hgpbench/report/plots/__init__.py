@@ -35,7 +35,7 @@ PLOTS = (
     ),
     Plot("calibration", "Calibration of central intervals, all seeds", calibration),
     Plot("pit", "Probability integral transform, all seeds", pit_histogram),
-    Plot("traces", "Convergence", traces),
+    Plot("traces", "Convergence, lowest finished seed", traces),
 )
 
 __all__ = ["PLOTS", "Plot"]

@@ -134,7 +134,7 @@ def _entries(shown: list[Arrays]) -> list[Line2D | Patch]:
         ("training data, by expert" if by_expert else "training data") if any_has("X_train") else "test data"
     )
     entries: list[Line2D | Patch] = [
-        Line2D([], [], linestyle="none", marker="o", markersize=3, color=style.GREY, label=dots),
+        style.legend_dots(dots),
         Line2D([], [], color="#333333", linewidth=1.6, label="prediction"),
         Patch(color="#333333", alpha=0.22, label="95 % interval"),
     ]

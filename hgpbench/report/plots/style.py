@@ -39,6 +39,7 @@ GROUP_MARKERS = ("o", "s", "^", "D")
 
 WIDTH = 9.0  # inches
 _LETTERS_PER_INCH = 13.0  # of legend text at this size
+_HANDLE_LETTERS = 10  # that the line beside a text takes, with the gap to the next column
 _LEGEND_ROW = 0.21  # inches
 _VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
 _WIDE_RATIO = 50.0  # beyond this a linear axis hides the smaller values
@@ -91,12 +92,14 @@ def figure(height: float, width: float = WIDTH) -> Figure:
 
 
 def legend_below(drawn: Figure, handles: Sequence[Artist]) -> None:
-    """A legend under the axes, in as many columns as the longest label leaves room for."""
+    """A legend under the axes, in as many columns as there is room for."""
     if not handles:
         return
-    longest = max(len(str(handle.get_label())) for handle in handles)
-    inches = drawn.get_size_inches()[0]
-    columns = max(1, min(len(handles), int(inches * _LETTERS_PER_INCH / (longest + 10))))
+    letters = [len(str(handle.get_label())) + _HANDLE_LETTERS for handle in handles]
+    room = drawn.get_size_inches()[0] * _LETTERS_PER_INCH
+    columns = next(
+        (k for k in range(len(letters), 1, -1) if sum(map(max, np.array_split(letters, k))) <= room), 1
+    )
     # The legend comes on top of the height that was asked for; it must not eat the axes.
     drawn.set_figheight(drawn.get_figheight() + _LEGEND_ROW * math.ceil(len(handles) / columns))
     drawn.legend(handles=handles, loc="outside lower center", ncols=columns)
@@ -119,6 +122,11 @@ def legend_marker(label: str, style: Style) -> Line2D:
         markersize=8,
         label=label,
     )
+
+
+def legend_dots(words: str) -> Line2D:
+    """Legend entry of small points."""
+    return Line2D([], [], linestyle="none", marker="o", markersize=3, color=GREY, label=words)
 
 
 def wrapped(label: str, letters: int) -> str:

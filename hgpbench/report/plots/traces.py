@@ -1,62 +1,137 @@
 """How the bound rose: against seconds and against iterations."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from hgpbench.bench import record
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import style
-from hgpbench.report.plots.style import Styles
+from hgpbench.report.plots.style import Style, Styles
 
 Array = NDArray[np.float64]
 _SETTLED = 0.15  # share of a trace that may fall below the plot: its first steps say little and reach far
 _WIDE_RATIO = 30.0
+_WINDOW = 0.1  # share of a stochastic trace over which it is averaged
+_CURVE_POINTS, _DOTS = 400, 2000
+_ENDED: style.LineStyle = (0, (4, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The bound of one run: iteration, seconds, bound; and the estimates from mini-batches behind it."""
+
+    curve: Array
+    last: Array
+    estimates: Array | None = None
+
+    @classmethod
+    def of(cls, rows: Array, by_batches: bool) -> "Trace":
+        """A curve as it is, or the running mean of estimates; the last bound is of many batches by itself."""
+        if not by_batches:
+            return cls(rows, rows[-1])
+        mean = np.column_stack([rows[:-1, :2], smoothed(rows[:-1, 2])])
+        return cls(thinned(mean, _CURVE_POINTS), rows[-1], thinned(rows[:-1], _DOTS))
 
 
 def traces(experiment: Experiment, styles: Styles) -> Figure | None:
-    """The bound of every run that has one, against seconds and against iterations."""
-    found = {label: _traces(experiment, label) for label in experiment.labels}
-    found = {label: curves for label, curves in found.items() if curves}
+    """The bound of each label's lowest finished seed, against seconds and against iterations.
+
+    Bounds of different seeds are of different data. Where mini-batches were used, the estimates stand behind
+    their running mean, and every other label's final bound goes on as a dashed line to compare with.
+    """
+    found = {label: trace for label in experiment.labels if (trace := _trace(experiment, label)) is not None}
     if not found:
         return None
+    compared = any(trace.estimates is not None for trace in found.values())
+    span = _span(list(found.values()))
     drawn = style.figure(3.8)
     panels = drawn.subplots(1, 2, sharey=True)
     for axes, column, words in zip(panels, (1, 0), ("time of fit [s]", "iteration"), strict=True):
-        for label, curves in found.items():
-            for curve in curves:
-                _draw(axes, curve[:, column], curve[:, 2], styles[label], alone=len(curves) == 1)
-        ends = [float(curve[-1, column]) for curves in found.values() for curve in curves]
+        ends = [float(trace.last[column]) for trace in found.values()]
+        for label, trace in found.items():
+            _draw(axes, trace, column, styles[label], max(ends) if compared else None)
         if min(ends) > 0 and max(ends) > _WIDE_RATIO * min(ends):  # else the short ones would be a wall
-            style.logarithmic(axes.xaxis, ends)
+            first = min(_entrance(trace, column, span[0]) for trace in found.values())
+            style.logarithmic(axes.xaxis, [first, max(ends)])
+            axes.set_xlim(0.8 * first, 1.25 * max(ends))
         axes.set_xlabel(words)
-    panels[0].set_ylabel("log evidence or its bound, higher is better")
-    panels[0].set_ylim(*_span([curve for curves in found.values() for curve in curves]))
-    style.legend_below(drawn, [style.legend_line(label, styles[label]) for label in found])
+    panels[0].set_ylabel("log evidence of the standardised target,\nor its bound; higher is better")
+    panels[0].set_ylim(*span)
+    style.legend_below(drawn, _entries(found, styles))
     return drawn
 
 
-def _traces(experiment: Experiment, label: str) -> list[Array]:
-    """Traces of a label with more than one point, rows that are not finite left out."""
-    curves = [np.asarray(each.trace, dtype=float).reshape(-1, 3) for each in experiment.done(label).values()]
-    curves = [curve[np.all(np.isfinite(curve), axis=1)] for curve in curves]
-    return [curve for curve in curves if len(curve) > 1]
+def smoothed(values: Array) -> Array:
+    """Running means over a tenth of the values.
+
+    Over fewer at the beginning, so that a steep rise is shown neither too early nor too late.
+    """
+    places = np.arange(len(values))
+    reach = np.minimum(max(1, round(_WINDOW * len(values) / 2)), places // 4)
+    ends = np.minimum(places + reach + 1, len(values))
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    means: Array = (sums[ends] - sums[places - reach]) / (ends - places + reach)
+    return means
 
 
-def _draw(axes: Axes, x: Array, y: Array, how: style.Style, alone: bool) -> None:
-    axes.plot(
-        x,
-        y,
-        color=how.colour,
-        linestyle=how.line,
-        linewidth=1.4 if alone else 1.0,
-        alpha=1.0 if alone else 0.6,
-    )
-    axes.plot(x[-1:], y[-1:], color=how.colour, marker=how.marker, markersize=4, linestyle="none")
+def thinned(rows: Array, most: int) -> Array:
+    """At most so many rows, evenly chosen, the first and the last among them."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), most)).round().astype(int))]
 
 
-def _span(curves: list[Array]) -> tuple[float, float]:
-    low = min(float(np.min(curve[int(_SETTLED * len(curve)) :, 2])) for curve in curves)
-    high = max(float(np.max(curve[:, 2])) for curve in curves)
+def _trace(experiment: Experiment, label: str) -> Trace | None:
+    """The trace of the lowest finished seed, rows that are not finite left out; None where it is no curve."""
+    run = next((run for run in experiment.of(label) if run.digest is not None), None)
+    if run is None or run.digest is None or run.record is None:
+        return None
+    by_batches = "batch_size" in run.record.params
+    # The digest has a few rows of it: enough for a curve, too few to average.
+    rows = record.read_arrays(run.folder).trace if by_batches else None
+    rows = np.asarray(run.digest.trace, dtype=float).reshape(-1, 3) if rows is None else rows
+    rows = rows[np.all(np.isfinite(rows), axis=1)]
+    return Trace.of(rows, by_batches) if len(rows) > 1 else None
+
+
+def _draw(axes: Axes, trace: Trace, column: int, how: Style, until: float | None) -> None:
+    x, y = trace.curve[:, column], trace.curve[:, 2]
+    last = trace.last[[column, 2]]
+    if trace.estimates is not None:
+        places, estimates = trace.estimates[:, [column, 2]].T
+        axes.scatter(
+            places, estimates, s=2, color=how.colour, alpha=0.3, linewidths=0, zorder=1, rasterized=True
+        )
+    elif until is not None:
+        axes.plot([last[0], until], [last[1], last[1]], color=how.colour, linestyle=_ENDED, linewidth=1.0)
+    axes.plot(x, y, color=how.colour, linestyle=how.line, linewidth=1.4, zorder=3)
+    axes.plot(*last[:, None], color=how.colour, marker=how.marker, markersize=5, linestyle="none", zorder=4)
+
+
+def _entrance(trace: Trace, column: int, low: float) -> float:
+    """Where a curve comes into sight."""
+    shown = trace.curve[(trace.curve[:, 2] >= low) & (trace.curve[:, column] > 0), column]
+    return float(shown[0]) if shown.size else float(trace.last[column])
+
+
+def _span(found: list[Trace]) -> tuple[float, float]:
+    bounds = [np.append(trace.curve[:, 2], trace.last[2]) for trace in found]
+    low = min(float(np.min(values[int(_SETTLED * len(values)) :])) for values in bounds)
+    high = max(float(np.max(values)) for values in bounds)
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
+
+
+def _entries(found: dict[str, Trace], styles: Styles) -> list[Line2D]:
+    entries = [style.legend_line(label, styles[label]) for label in found]
+    for entry in entries:
+        entry.set(marker=styles[str(entry.get_label())].marker, markersize=5)
+    exact = [trace for trace in found.values() if trace.estimates is None]
+    if len(exact) < len(found):
+        entries.append(style.legend_dots("estimates from mini-batches; lines are running means"))
+        if exact:
+            entries.append(Line2D([], [], color=style.GREY, linestyle=_ENDED, label="final bound, continued"))
+    return entries

@@ -85,7 +85,7 @@ def _entries(shown: list[Arrays], compared: bool) -> list[Line2D]:
     by_expert = any(stored.ranked_experts(arrays) is not None for arrays in shown)
     dots = "training points, by expert" if by_expert else "training points"
     entries = [
-        Line2D([], [], linestyle="none", marker="o", markersize=3, color=style.GREY, label=dots),
+        style.legend_dots(dots),
         Line2D([], [], color=style.GREY, linestyle=(0, (2, 2)), label="λ = 0.5: the mean of the prior"),
     ]
     if compared:
