@@ -109,12 +109,7 @@ PROTEIN: tuple[Claim, ...] = (
     _sweeps(
         "dvshgp-expert-size",
         "DVSHGP gains from large experts, that is from few of them.",
-        both(
-            *(
-                improves(score, "dvshgp-n0", "number of experts", with_fewer=True)
-                for score in ("smse", "msll_gaussian")
-            )
-        ),
+        both(*(improves(score, "dvshgp-n0", "expert size") for score in ("smse", "msll_gaussian"))),
     ),
     _sweeps(
         "dvshgp-inducing",

@@ -12,6 +12,7 @@ from hgpbench.report.paper.evidence import SHORT, TITLES, Evidence, Sample, call
 from hgpbench.report.summary import Stat
 
 Outcome = bool | None
+_MOST_IN_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def lowest(quantity: str, name: str, among: Sequence[str]) -> Criterion:
     """``name`` has the lowest mean of ``among``."""
     made = lower(quantity, (name,), [other for other in among if other != name])
     return Criterion(
-        f"{TITLES[quantity]} of {called(name)} is the lowest of {listed(among)}", made.check, made.names
+        f"{TITLES[quantity]} of {called(name)} is the lowest of {_field(among)}", made.check, made.names
     )
 
 
@@ -78,13 +79,13 @@ def highest(quantity: str, name: str, among: Sequence[str]) -> Criterion:
     """``name`` has the highest mean of ``among``."""
     made = lower(quantity, [other for other in among if other != name], (name,))
     return Criterion(
-        f"{TITLES[quantity]} of {called(name)} is the highest of {listed(among)}", made.check, made.names
+        f"{TITLES[quantity]} of {called(name)} is the highest of {_field(among)}", made.check, made.names
     )
 
 
 def between(quantity: str, name: str, among: Sequence[str]) -> Criterion:
     """``name`` is neither the best nor the worst."""
-    words = f"{TITLES[quantity]} of {called(name)} is neither the lowest nor the highest of {listed(among)}"
+    words = f"{TITLES[quantity]} of {called(name)} is neither the lowest nor the highest of {_field(among)}"
     rivals = [other for other in among if other != name]
 
     def decide(sample: Sample) -> Outcome:
@@ -98,7 +99,7 @@ def between(quantity: str, name: str, among: Sequence[str]) -> Criterion:
 
 def near_best(quantity: str, names: Sequence[str], among: Sequence[str], percent: float) -> Criterion:
     """The means of ``names`` exceed the lowest of ``among`` by at most so many per cent."""
-    words = f"{TITLES[quantity]} of {_each(names)} at most {percent:g} % above the lowest of {listed(among)}"
+    words = f"{TITLES[quantity]} of {_each(names)} at most {percent:g} % above the lowest of {_field(among)}"
 
     def decide(sample: Sample) -> Outcome:
         if not sample.means:
@@ -243,6 +244,11 @@ def _below(sample: Sample, name: str, other: str) -> Outcome:
 
 def _known(sample: Sample, name: str, test: Callable[[float], bool]) -> Outcome:
     return test(sample.means[name]) if name in sample.means else None
+
+
+def _field(names: Sequence[str]) -> str:
+    """The models that a place is given among; many are counted, because the figures name them."""
+    return listed(names) if len(names) <= _MOST_IN_WORDS else f"the {len(names)} models compared"
 
 
 def _each(names: Sequence[str]) -> str:

@@ -17,8 +17,8 @@ _WINDOW = 0.05  # share of a stochastic trace over which it is smoothed
 def sooner(name: str, than: str) -> Criterion:
     """The bound of ``name`` reaches the lower of both final levels in fewer iterations."""
     words = (
-        f"{called(name)} reaches the lower of both final bounds (means of the last {_LAST:.0%} of the "
-        f"iterations) in fewer iterations than {called(than)}, bounds smoothed over {_WINDOW:.0%}"
+        f"{called(name)} reaches the lower of both final bounds (means of the last {100 * _LAST:g} % of the "
+        f"iterations) in fewer iterations than {called(than)}, bounds smoothed over {100 * _WINDOW:g} %"
     )
 
     def check(evidence: Evidence) -> Finding:
@@ -38,7 +38,7 @@ def sooner(name: str, than: str) -> Criterion:
 def approaches(names: tuple[str, ...], target: str, per_row: float) -> Criterion:
     """The final bounds of ``names`` come within so many nats a training row of the target's."""
     words = (
-        f"final bounds of {listed(names)} (means of the last {_LAST:.0%}) below that of "
+        f"final bounds of {listed(names)} (means of the last {100 * _LAST:g} %) below that of "
         f"{called(target)} by at most {per_row:g} nats a training row"
     )
 
@@ -77,7 +77,7 @@ def agree_on_lambda(name: str, other: str, correlation: float) -> Criterion:
 def local_lambda(name: str, other: str, share: float) -> Criterion:
     """Experts explain a part of how the log variational parameters of both differ."""
     words = (
-        f"the expert of a row explains at least {share:.0%} of the variance of log Λ of {called(name)} minus "
+        f"the expert of a row explains at least {100 * share:g} % of the variance of log Λ of {called(name)} minus "
         f"log Λ of {called(other)} (about 1 % by chance)"
     )
 
@@ -86,7 +86,9 @@ def local_lambda(name: str, other: str, share: float) -> Criterion:
         if found is None or found[2] is None:
             return Finding(None, "no run of both with variational parameters and experts")
         value = _explained(found[0] - found[1], found[2])
-        return Finding(value >= share, f"{value:.0%} explained ({found[0].size} rows, seed {found[3]})")
+        return Finding(
+            value >= share, f"{100 * value:.2g} % explained ({found[0].size} rows, seed {found[3]})"
+        )
 
     return Criterion(words, check, (name, other))
 

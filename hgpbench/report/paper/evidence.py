@@ -1,6 +1,7 @@
 """The runs of one experiment as a claim asks for them: by the paper's names, over shared seeds."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,10 @@ from hgpbench.report import numbers, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.digest import NOISE_QUANTILES
 
-PAPER = "-paper"  # ends the label of a model with the paper's own settings, where the default has others
+PAPER = (
+    "-paper"  # after the model in a label: the paper's own settings, where those of the plain label differ
+)
+AS_IN_PAPER = ("dvshgp-random", "svshgp-adam")  # variants that exist with the paper's settings only
 
 TITLES = {
     "smse": "SMSE",
@@ -36,6 +40,7 @@ SHORT = {
     "latent_correlation": "correlation",
 }
 MODELS = {
+    "dvshgp-n0": "DVSHGP with m0 = u0 = n0/2",
     "dpic": "dPIC",
     "ehsod": "EHSoD",
     "dvshgp-u5": "DVSHGP with u0 = 5",
@@ -90,19 +95,14 @@ class Evidence:
     def labels(self, names: Iterable[str]) -> dict[str, str]:
         """The label of each name; variants of one model are compared under the same settings."""
         wanted = list(dict.fromkeys(names))
-        families: dict[str, list[str]] = {}
-        for name in wanted:
-            families.setdefault(_family(name), []).append(name)
-        known = {label.partition(":")[0] for label in self.experiment.labels}
-        paper = {
-            family
-            for family, members in families.items()
-            if all(_paper(name)[0] in known for name in members)
-        }
-        return {
-            name: "".join(_paper(name)) if _family(name) in paper and not self.ours else name
+        stems = {label.partition(":")[0] for label in self.experiment.labels}
+        lacking = {
+            _family(name)
             for name in wanted
+            if name not in AS_IN_PAPER and paper_label(name).partition(":")[0] not in stems
         }
+        keep = {name for name in wanted if self.ours or name in AS_IN_PAPER or _family(name) in lacking}
+        return {name: name if name in keep else paper_label(name) for name in wanted}
 
     def sample(self, names: Iterable[str], quantity: str) -> Sample:
         """A quantity over shared seeds."""
@@ -161,11 +161,11 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def paper_label(name: str) -> str:
+    """The label of a model, a variant or a point of a sweep with the paper's settings."""
+    family = _family(name)
+    return family + PAPER + name.removeprefix(family)
+
+
 def _family(name: str) -> str:
-    return name.partition(":")[0].partition("-")[0]
-
-
-def _paper(name: str) -> tuple[str, str]:
-    """The label of a name with the paper's settings, in two parts: before and from a sweep's colon."""
-    stem, colon, setting = name.partition(":")
-    return stem + PAPER, colon + setting
+    return re.split("[-:]", name, maxsplit=1)[0]

@@ -10,14 +10,13 @@ from hgpbench.report.paper.evidence import TITLES, Evidence, called
 Curve = dict[float, float]  # mean score by the value of the parameter, smallest first
 
 
-def improves(quantity: str, base: str, parameter: str, with_fewer: bool = False) -> Criterion:
-    """The score is lower at the end of the sweep than at its beginning, or the other way round."""
-    ends = ("smallest", "largest") if with_fewer else ("largest", "smallest")
-    words = f"{TITLES[quantity]} of {called(base)} lower at the {ends[0]} {parameter} than at the {ends[1]}"
+def improves(quantity: str, base: str, parameter: str) -> Criterion:
+    """The score is lower at the end of the sweep than at its beginning."""
+    words = f"{TITLES[quantity]} of {called(base)} lower at the largest {parameter} than at the smallest"
 
     def decide(curve: Curve) -> Outcome:
         first, *_, last = curve.values()
-        return first < last if with_fewer else last < first
+        return last < first
 
     return _of_curve(words, quantity, base, parameter, decide)
 
@@ -129,10 +128,9 @@ def _of_curve(
             return Finding(None, f"no sweep of {base}")
         curve = {value: sample.means[name] for value, name in names.items() if name in sample.means}
         said = ", ".join(f"{plain(score)} at {value:g}" for value, score in curve.items())
-        stem = next(iter(names.values())) if len(names) == 1 else evidence.labels([base])[base]
+        stem = evidence.labels([base])[base]
         if len(curve) < len(names) or len(curve) < 2:
-            done = f"{len(curve)} of {len(names)} values done" if len(names) > 1 else "a single value"
-            return Finding(None, f"{stem}: {done}")
+            return Finding(None, f"{stem}: {len(curve)} of {len(names)} values done")
         return Finding(decide(curve), f"{TITLES[quantity]} of {stem}: {said} (n = {len(sample.seeds)})")
 
     return Criterion(words, check, (base,))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hgpbench.report import numbers
 from hgpbench.report.collect import Experiment
-from hgpbench.report.paper.evidence import PAPER, Evidence
+from hgpbench.report.paper.evidence import Evidence, paper_label
 from hgpbench.report.paper.published import Quantity, departures, printouts
 from hgpbench.report.summary import Stat
 from hgpbench.report.tables import Cell, Table
@@ -55,7 +55,7 @@ def comparisons(experiment: Experiment) -> list[Comparison]:
         Comparison(label, quantity, _ours(experiment, label, quantity), text, printout.place)
         for printout in printouts(experiment)
         for name, printed in printout.models.items()
-        for label in (name, name + PAPER)
+        for label in (name, paper_label(name))
         if label in experiment.labels
         for quantity, text in printed.items()
     ]

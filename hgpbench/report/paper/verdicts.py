@@ -8,7 +8,7 @@ from hgpbench.report.collect import Experiment
 from hgpbench.report.paper import claims_large, claims_medium, claims_sinc2d, claims_toy
 from hgpbench.report.paper.claim import Claim, Survey
 from hgpbench.report.paper.criteria import Criterion, Outcome
-from hgpbench.report.paper.evidence import PAPER, Evidence
+from hgpbench.report.paper.evidence import AS_IN_PAPER, PAPER, Evidence
 from hgpbench.report.paper.published import SIZES, Departure, counterpart, departures
 from hgpbench.report.tables import Cell, Table
 
@@ -98,7 +98,7 @@ def notes(experiment: Experiment) -> list[str]:
     return [
         "Claims: means over the seeds that all models of a claim have finished (n of them; true on so many "
         "of these alone). MSLL is that of a normal density, as in the paper. A claim is judged by the "
-        f"paper's settings where they have a label of their own (ending in {PAPER}), and by ours besides."
+        f"paper's settings where they have a label of their own (with {PAPER}), and by ours besides."
     ]
 
 
@@ -144,7 +144,8 @@ def _judge(claim: Claim, test: Criterion, experiment: Experiment) -> Verdict:
     evidence = Evidence(experiment)
     found = test.check(evidence)
     ours = None
-    if any(label.partition(":")[0].endswith(PAPER) for label in evidence.labels(test.names).values()):
+    differs = any(name != label for name, label in evidence.labels(test.names).items())
+    if differs and not set(test.names) & set(AS_IN_PAPER):
         ours = _RULINGS[test.check(Evidence(experiment, ours=True)).outcome]
     return Verdict(
         claim,
