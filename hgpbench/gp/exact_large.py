@@ -43,8 +43,11 @@ class LargeExactProblem:
         """The posterior at these parameters. It takes the array over: no more evaluations after this."""
         kernel = SEARD(float(values["s2_k"]), values["ell"])
         alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
-        factor, self._A = self._A, np.empty((0, 0), order="F")
-        return ExactPosterior(kernel, self.X, factor, alpha, kernel.s2_k * (1.0 + jitter))
+        _, info = lapack.dtrtri(self._A, lower=True, overwrite_c=True)
+        if info != 0:
+            raise LinAlgError("the covariance of the targets is singular")
+        inverse, self._A = self._A, np.empty((0, 0), order="F")
+        return ExactPosterior(kernel, self.X, inverse, alpha, kernel.s2_k * (1.0 + jitter))
 
     def _factorise(self, kernel: SEARD, sigma2: float) -> tuple[Array, float]:
         """Factor A = K + (jitter s2_k + sigma2) I in its lower triangle; alpha = A^-1 y and the jitter.

@@ -75,7 +75,7 @@ def test_fit_and_posterior_take_one_array(monkeypatch):
     posterior = problem.posterior(VALUES)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert posterior.L.nbytes == 8 * n * n
+    assert posterior.Linv.nbytes == 8 * n * n
     assert peak < 1.25 * 8 * n * n
 
 
