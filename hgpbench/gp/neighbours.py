@@ -6,14 +6,17 @@ lies between a point and its neighbours.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from scipy.spatial import KDTree
 
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.linalg import JITTER, Array, rowdots
+from hgpbench.gp.tasks import Run, serially
 
-CHUNK_BYTES = 16_000_000
+CHUNK = 16_000_000  # bytes for the matrices of some points: larger ones would leave the caches
+FEWEST_POINTS = 8  # at a time: with fewer, calls would take longer than they compute
 
 
 @dataclass(eq=False)
@@ -32,13 +35,18 @@ class Neighbourhood:
         # Cut at midpoints and not balanced: built in half the time, searched in the same.
         self._tree = KDTree(self.X / self.kernel.ell, leafsize=32, balanced_tree=False, compact_nodes=False)
 
-    def moments(self, Xs: Array) -> tuple[Array, Array]:
-        """Mean and variance of f at ``Xs`` (s, d), each (s,): K^3 / 3 flops a point beside the search."""
+    def moments(self, Xs: Array, chunk: int = CHUNK, run: Run = serially) -> tuple[Array, Array]:
+        """Mean and variance of f at ``Xs`` (s, d), each (s,): K^3 / 3 flops a point beside the search.
+
+        Matrices take ``chunk`` bytes at a time in each of the tasks that ``run`` runs at once.
+        """
         mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
-        chunk = max(1, CHUNK_BYTES // (8 * self.K**2))
-        for start in range(0, len(Xs), chunk):
-            rows = slice(start, start + chunk)
+        points = max(FEWEST_POINTS, min(chunk, CHUNK) // (8 * self.K * (self.K + 3 * Xs.shape[1] + 8)))
+
+        def condition(rows: slice) -> None:
             mu[rows], s2[rows] = self._condition(Xs[rows] / self.kernel.ell)
+
+        run([partial(condition, slice(start, start + points)) for start in range(0, len(Xs), points)])
         return mu, s2
 
     def _condition(self, points: Array) -> tuple[Array, Array]:

@@ -7,13 +7,15 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from hgpbench.columns import chunks
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.optim import Callback, OptimResult
 from hgpbench.models import joint, passes
 from hgpbench.models.base import Array
 from hgpbench.models.checkpoint import Arrays, Checkpoint
-from hgpbench.models.experts import Expert, shared_layout
+from hgpbench.models.experts import Expert, shared_layout, workspace_bytes
 from hgpbench.models.initial import Values, guess, spread
+from hgpbench.models.memory import Needs, Pieces
 from hgpbench.models.passes import Course, Plan
 from hgpbench.models.question import Question
 from hgpbench.models.shard import Rows
@@ -25,7 +27,6 @@ OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 TRIALS = 8  # experts that choose the initial values
 F_STRETCHES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # lengthscales of f tried, as multiples of ``guess``
 NOISES = (0.25, 0.05, 0.005, 0.0005)  # noise variances tried, as shares of the variance of y
-BLOCK = 65_536  # test rows at a time: six numbers each in every lane
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,23 +55,33 @@ class Experts:
             ]
         )
 
+    def needs(self, letters: str) -> Needs:
+        """The memory that a committee about these letters takes."""
+        (m, u), n = self.inducing.max(axis=0).astype(int).tolist(), int(self.rows.sizes.max())
+        return Needs(
+            expert=workspace_bytes(n, m, u),
+            model=8 * sum(len(state) for state in self.states),
+            sums=3 * len(letters) * (self.lanes + 2),
+            inputs=self.rows.X.shape[1],
+        )
+
     def moments(
-        self, Xs: Array, letters: str, kind: Kind, tolerance: float, n_workers: int
-    ) -> dict[str, tuple[Array, Array]]:
-        """Means and variances of the committee's f or g, or both, at ``Xs``."""
+        self, Xs: Array, letters: str, kind: Kind, tolerance: float, pieces: Pieces
+    ) -> dict[str, Array]:
+        """Means and variances (2, s) of the committee's f or g, or both, at ``Xs`` (s, d)."""
         M = len(self.states)
         energy = float(np.max(np.add.reduceat(self.rows.y**2 / self.noise, self.rows.starts[:-1])))
-        parts: dict[str, list[tuple[Array, Array]]] = {letter: [] for letter in letters}
-        with open_workers(self.rows, self.lanes, n_workers) as workers:
+        found = {letter: np.empty((2, len(Xs))) for letter in letters}
+        with open_workers(self.rows, self.lanes, pieces.processes) as workers:
             workers.ask("restore", range(M), self.inducing, own=self.states)
-            for start in range(0, len(Xs), BLOCK):
-                question = Question(letters, kind, Xs[start : start + BLOCK], tolerance, max(energy, 1.0), M)
+            for rows in chunks(len(Xs), pieces.rows):
+                question = Question(letters, kind, Xs[rows], tolerance, max(energy, 1.0), M, pieces.chunk)
                 answers = workers.ask("confer", range(self.lanes), self.lanes, self.flat, question)
                 for place, (letter, committee) in enumerate(question.committees(self.shared).items()):
                     for sums in answers:
                         committee.merge(sums[place])
-                    parts[letter].append(committee.result())
-        return {letter: _joined(blocks) for letter, blocks in parts.items()}
+                    found[letter][:, rows] = committee.result()
+        return found
 
 
 @dataclass(frozen=True)
@@ -192,8 +203,3 @@ def first_course(rows: Rows, plan: Plan, workers: Workers) -> Course:
     best = max(trials, key=lambda trial: np.nan_to_num(trial.bounds[chosen].sum(), nan=-np.inf))
     best.evaluations = len(trials) * len(chosen)
     return best
-
-
-def _joined(blocks: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    means, variances = zip(*blocks, strict=True)
-    return np.concatenate(means), np.concatenate(variances)

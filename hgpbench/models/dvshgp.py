@@ -12,14 +12,16 @@ from hgpbench.models.base import Array, Callback, Estimator, check_at_least, che
 from hgpbench.models.checkpoint import Checkpoint, problem_of
 from hgpbench.models.distributed import OPTIMIZERS, Optimizer, Recipe, fit_experts
 from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
+from hgpbench.models.memory import check_memory
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
-from hgpbench.models.threads import allowed_cores
+from hgpbench.models.threads import allowed_cores, runner
 from hgpbench.prediction import Prediction
 
 MOST_LANES = 16
 STEPS_PER_PASS = 10  # at least, where there are experts enough
 FEWEST_PASSES, FEWEST_STEPS = 10, 120
+COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
 WORTH_WORKERS = 2e10  # rows times squared inducing points and passes, below which processes only cost time
 
 
@@ -63,6 +65,10 @@ class DVSHGP(Estimator):
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this moves the committee's mean by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
+    max_memory : int, str or None, default=None
+        Memory that prediction may take beside rows, model and result, in bytes or as "500MB", "2GB": it then
+        goes by smaller pieces, with fewer workers where they would not fit, to the same result but for
+        round-off. One expert's matrices are the least. None for pieces of some hundred megabytes.
     n_jobs : int or None, default=None
         Most worker processes, one BLAS thread each; None for as many as there are cores and BLAS threads. A
         small problem needs none. Their number changes no bit of the result.
@@ -111,6 +117,7 @@ class DVSHGP(Estimator):
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
         mean: MeanKind = "zero",
         skip_tol: float = 1e-4,
+        max_memory: int | str | None = None,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -128,6 +135,7 @@ class DVSHGP(Estimator):
         self.aggregation = aggregation
         self.mean = mean
         self.skip_tol = skip_tol
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -140,6 +148,7 @@ class DVSHGP(Estimator):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("n_neighbors", self.n_neighbors, 0)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
+        check_memory("max_memory", self.max_memory)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("mean", self.mean, MEAN_KINDS)
         check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
@@ -195,18 +204,20 @@ class DVSHGP(Estimator):
 
     def _moments(self, X: Array) -> Prediction:
         letters = "fg" if self._near is None else "g"
-        found = self._experts.moments(
-            X, letters, self.aggregation, self.skip_tol, self._workers(len(X) * len(self.expert_sizes_) // 10)
-        )
-        f = found["f"] if self._near is None else self._near.moments(X)
-        return self._mean.add_to(Prediction.mixture(*f, *found["g"]), X)
+        n_workers = self._workers(len(X) * len(self.expert_sizes_) // 10)
+        pieces = self._experts.needs(letters).pieces(self.max_memory, n_workers)
+        found = self._experts.moments(X, letters, self.aggregation, self.skip_tol, pieces)
+        if self._near is not None:
+            with runner(n_workers) as run:
+                found["f"] = np.stack(self._near.moments(X, pieces.chunk // n_workers, run))
+        return self._mean.add_to(Prediction.mixture(*found["f"], *found["g"]), X)
 
     def _open_checkpoint(self, X: Array, y: Array) -> Checkpoint:
         """The file to continue from and to keep; none where another seed would be drawn the next time."""
         path = self._checkpoint if self.random_state is not None else None
         if path is None:
             return Checkpoint(None, "")
-        params = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
+        params = {name: value for name, value in self.get_params().items() if name not in COSTS_ONLY}
         return Checkpoint(path, problem_of(params, X, y))
 
     def _recipe(self, M: int, seed: int) -> Recipe:

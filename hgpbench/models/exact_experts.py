@@ -16,6 +16,7 @@ from hgpbench.gp.linalg import JITTER
 from hgpbench.gp.params import Bound, Layout
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
+from hgpbench.models.memory import CHUNK, Needs
 from hgpbench.models.partition import Index
 from hgpbench.models.shard import Numbers, Rows
 
@@ -43,20 +44,34 @@ def flops(rows: Rows, s: int = 0) -> float:
     return float((sizes**3).sum() / 3.0 + s * (sizes**2).sum())
 
 
+def needs(rows: Rows) -> Needs:
+    """The memory that a committee of these experts takes: of each, A and its inverse factor."""
+    return Needs(
+        expert=4 * 8 * int(rows.sizes.max()) ** 2,
+        model=0,
+        sums=3 * (len(lanes(rows)) + 2),
+        inputs=rows.X.shape[1],
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """What a committee asks its experts about the points ``Xs``.
 
-    An expert counts as silent at a point whose covariances k* with its rows have |k*|^2 <= ``silent``.
+    An expert counts as silent at a point whose covariances k* with its rows have |k*|^2 <= ``silent``;
+    covariances take ``chunk`` bytes at a time.
     """
 
     kind: Kind
     Xs: Array
     values: Values
     silent: float
+    chunk: int = CHUNK
 
     @classmethod
-    def within(cls, tolerance: float, rows: Rows, kind: Kind, Xs: Array, values: Values) -> "Question":
+    def within(
+        cls, tolerance: float, rows: Rows, kind: Kind, Xs: Array, values: Values, chunk: int = CHUNK
+    ) -> "Question":
         """A question whose silences move the answer by no more than ``tolerance`` (see ``negligible``).
 
         With A >= noise I, an expert explains k*^T A^-1 k* <= |k*|^2 / noise of the prior variance, and has
@@ -66,7 +81,7 @@ class Question:
         noise = float(values["sigma2"]) + JITTER * s2_k
         energy = float(np.max(np.add.reduceat(rows.y**2, rows.starts[:-1]))) / noise
         share = negligible(kind, tolerance, len(rows.sizes), energy)
-        return cls(kind, Xs, values, share * s2_k * noise)
+        return cls(kind, Xs, values, share * s2_k * noise, chunk)
 
     def committee(self) -> Committee:
         """A committee that has heard nobody yet; its prior is that of ``gp.exact``, jitter included."""
@@ -125,7 +140,9 @@ class ExactShard:
             points = question.reached(X)
             if len(points):
                 posterior = ExactProblem(X, y).posterior(question.values)
-                committee.add(points, *posterior.moments(question.Xs[points], silent=question.silent))
+                committee.add(
+                    points, *posterior.moments(question.Xs[points], question.silent, question.chunk)
+                )
         return committee.sums
 
 

@@ -12,6 +12,8 @@ from numpy.linalg import LinAlgError
 
 from hgpbench.gp import loo, noise, vshgp
 from hgpbench.gp.adam import Adam
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.latent import PANEL_BYTES
 from hgpbench.gp.params import Layout
 from hgpbench.gp.posterior import Posterior
 from hgpbench.models.base import Array
@@ -32,6 +34,11 @@ def shared_layout(d: int) -> Layout:
     """Where the shared parameters for ``d`` inputs lie in the flat vector that travels."""
     shapes = {name: np.ones(d) if name.startswith("ell") else np.ones(()) for name in SHARED}
     return Layout.of(shapes, [name for name in SHARED if name in vshgp.POSITIVE])
+
+
+def workspace_bytes(n: int, m: int, u: int) -> int:
+    """Memory for evaluations and posteriors of an expert with ``n`` rows, ``m`` and ``u`` inducing points."""
+    return 8 * (3 * n * (m + u) + 14 * (m * m + u * u)) + 4 * PANEL_BYTES
 
 
 class Step(NamedTuple):
@@ -65,8 +72,6 @@ class Expert:
 
     def __post_init__(self) -> None:
         self.ascents = {name: Adam(beta2=BETA2, epsilon=EPSILON) for name in INDUCING}
-        for name, ascent in self.ascents.items():
-            ascent.mean = ascent.square = np.zeros_like(self.values[name])
 
     @classmethod
     def place(cls, X: Array, y: Array, m: int, u: int, rng: np.random.Generator) -> "Expert":
@@ -176,37 +181,50 @@ class Expert:
 
     def noise(self, shared: Values, memory: vshgp.Workspace) -> Array:
         """The noise variances r = exp(mu_g - s2_g / 2) that the bound gives the expert's rows, (n,)."""
-        vshgp.project(shared | self.values, self.X, memory)
+        self._project_g(shared, memory)
         q = noise.moments(memory.g, self.values["lam"], float(shared["mu0"]), self.values["w"])
         return np.exp(q.mu_g - 0.5 * q.s2_g)
 
-    def posteriors(self, shared: Values, memory: vshgp.Workspace) -> dict[str, Posterior]:
-        """q(f*) and q(g*) by their letters, rebuilt: too large to keep for all experts."""
-        rho = 1.0 / self.noise(shared, memory)
-        f, g = memory.f, memory.g
-        f.condition(rho)
-        return {
-            "f": f.posterior(f.solve((rho * self.y) @ f.V)),
-            "g": g.posterior(self.values["w"], float(shared["mu0"])),
-        }
+    def posteriors(
+        self, shared: Values, memory: vshgp.Workspace, letters: str = "fg"
+    ) -> dict[str, Posterior]:
+        """q(f*) and q(g*), or one of them, rebuilt: too large to keep for all experts."""
+        f, g, found = memory.f, memory.g, {}
+        if "f" in letters:
+            rho = 1.0 / self.noise(shared, memory)
+            f.project(SEARD(float(shared["s2_kf"]), shared["ell_f"]), self.X, self.values["Xm"])
+            f.condition(rho)
+            found["f"] = f.posterior(f.solve((rho * self.y) @ f.V))
+        else:
+            self._project_g(shared, memory)
+            g.condition(self.values["lam"])
+        if "g" in letters:
+            found["g"] = g.posterior(self.values["w"], float(shared["mu0"]))
+        return found
+
+    def _project_g(self, shared: Values, memory: vshgp.Workspace) -> None:
+        kernel = SEARD(float(shared["s2_kg"]), shared["ell_g"])
+        memory.g.project(kernel, self.X, self.values["Xu"])
 
     def state(self, whole: bool) -> Array:
         """All that is local, as one flat vector: parameters and, for the ``whole``, the memory of Adam."""
         parts = [self.values[name] for name in LOCAL]
-        for ascent in self.ascents.values() if whole else ():
-            parts += [ascent.mean, ascent.square, np.array([float(ascent.steps)])]
+        for name, ascent in self.ascents.items() if whole else ():
+            none = np.zeros_like(self.values[name])  # Adam's memory before its first step
+            memories = [ascent.mean, ascent.square] if ascent.steps else [none, none]
+            parts += [*memories, np.array([float(ascent.steps)])]
         return np.concatenate([np.ravel(part) for part in parts])
 
     @classmethod
     def restore(cls, X: Array, y: Array, m: int, u: int, state: Array) -> "Expert":
-        """The expert with ``m`` and ``u`` inducing points whose ``state`` this was."""
+        """The expert with ``m`` and ``u`` inducing points whose ``state`` this was, in the same memory."""
         (n, d), taken = X.shape, 0
 
         def take(*shape: int) -> Array:
             nonlocal taken
             part = state[taken : taken + int(np.prod(shape))]
             taken += part.size
-            return part.reshape(shape).copy()
+            return part.reshape(shape)
 
         shapes = {"Xm": (m, d), "Xu": (u, d), "lam": (n,), "w": (u,)}
         expert = cls(X, y, {name: take(*shapes[name]) for name in LOCAL})

@@ -9,9 +9,10 @@ from hgpbench.gp.linalg import JITTER, rowdots
 from hgpbench.gp.posterior import Posterior
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
+from hgpbench.models.memory import CHUNK
 from hgpbench.models.partition import Index
 
-CHUNK_BYTES = 32_000_000
+FEWEST_POINTS = 32  # at a time: products of thinner matrices are slow
 SMALLEST = float(np.finfo(float).tiny)  # of a norm to divide by
 
 
@@ -21,6 +22,7 @@ class Question:
 
     ``tolerance`` is how far silence may move the answer (see ``committee.negligible``), zero for no silence;
     ``energy`` bounds the squared means of an expert, ``n_experts`` how many may be silent at once.
+    Covariances take ``chunk`` bytes at a time.
     """
 
     letters: str
@@ -29,6 +31,7 @@ class Question:
     tolerance: float
     energy: float
     n_experts: int
+    chunk: int = CHUNK
 
     def committees(self, shared: Values) -> dict[str, Committee]:
         """Committees that have heard nobody yet."""
@@ -59,7 +62,7 @@ class Question:
         largest = max(float(np.linalg.norm(S)), float(expert.a @ expert.a) / self.energy, SMALLEST)
         silent = share * expert.kd / largest
         near = self._near(expert, silent)
-        chunk = max(32, CHUNK_BYTES // (8 * len(expert.Z)))
+        chunk = max(FEWEST_POINTS, self.chunk // (8 * len(expert.Z)))
         heard = []
         for start in range(0, len(near), chunk):
             rows = near[start : start + chunk]

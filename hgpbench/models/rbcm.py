@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from hgpbench.columns import chunks
 from hgpbench.gp.exact import POSITIVE
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
@@ -11,13 +12,14 @@ from hgpbench.models import exact_experts as experts
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
 from hgpbench.models.exact_experts import ExactShard, Question
 from hgpbench.models.initial import Values, guess
+from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
+from hgpbench.models.memory import check_memory
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
 from hgpbench.models.threads import allowed_cores
-from hgpbench.models.workers import Workers, open_workers
+from hgpbench.models.workers import open_workers
 from hgpbench.prediction import Prediction
 
-BLOCK = 65_536  # test rows at a time, at most: 100 MB of sums
 WORTH_WORKERS = 1e11  # flops, some seconds of a core, below which processes would take longer to start
 
 
@@ -45,9 +47,15 @@ class RBCM(Estimator):
         Kernel and noise are learned from as many experts, drawn at random, as have this many rows in all.
     max_iter : int, default=100
         Most iterations of L-BFGS.
+    mean : {"zero", "linear"}, default="zero"
+        Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this provably moves the mean of f by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
+    max_memory : int, str or None, default=None
+        Memory that prediction may take beside rows, model and result, in bytes or as "500MB", "2GB": it then
+        goes by smaller pieces, with fewer processes where they would not fit, to the same result but for
+        round-off. One expert's matrices are the least. None for pieces of some hundred megabytes.
     n_jobs : int or None, default=None
         Processes, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use, where the problem is large enough for that to pay.
@@ -86,7 +94,9 @@ class RBCM(Estimator):
         max_expert_size: int = 2000,
         train_rows: int = 40_000,
         max_iter: int = 100,
+        mean: MeanKind = "zero",
         skip_tol: float = 1e-4,
+        max_memory: int | str | None = None,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -98,7 +108,9 @@ class RBCM(Estimator):
         self.max_expert_size = max_expert_size
         self.train_rows = train_rows
         self.max_iter = max_iter
+        self.mean = mean
         self.skip_tol = skip_tol
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -111,12 +123,16 @@ class RBCM(Estimator):
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
         check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
+        check_choice("mean", self.mean, MEAN_KINDS)
+        check_memory("max_memory", self.max_memory)
         if self.n_jobs is not None:
             check_at_least("n_jobs", self.n_jobs, 1)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         inputs, target = scaling.inputs(X), scaling.target(y)
+        self._mean = MeanFunction.fit(self.mean, X, target, scaling)
+        target -= self._mean(inputs)
         M = -(-len(y) // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng, self.max_expert_size)
         self._rows = Rows(inputs[shares.order], target[shares.order], shares.starts)
@@ -136,7 +152,8 @@ class RBCM(Estimator):
         """L-BFGS on the evidence of these experts, times ``scale``."""
         layout = Layout.of(first, positive=POSITIVE)
         lanes = experts.lanes(rows)
-        with self._workers(rows, 3.0 * experts.flops(rows) * self.max_iter) as workers:
+        n_workers = self._workers(3.0 * experts.flops(rows) * self.max_iter)
+        with open_workers(rows, len(lanes), n_workers, ExactShard) as workers:
 
             def bound(values: Values) -> Bound:
                 answers = workers.ask("evidence", lanes, len(lanes), values)
@@ -148,19 +165,21 @@ class RBCM(Estimator):
 
     def _moments(self, X: Array) -> Prediction:
         rows, lanes = self._rows, experts.lanes(self._rows)
-        moments = []
-        with self._workers(rows, experts.flops(rows, len(X))) as workers:
-            for block in np.array_split(X, -(-len(X) // BLOCK)):
-                question = Question.within(self.skip_tol, rows, self.aggregation, block, self._values)
+        found = np.empty((2, len(X)))
+        pieces = experts.needs(rows).pieces(self.max_memory, self._workers(experts.flops(rows, len(X))))
+        with open_workers(rows, len(lanes), pieces.processes, ExactShard) as workers:
+            for block in chunks(len(X), pieces.rows):
+                question = Question.within(
+                    self.skip_tol, rows, self.aggregation, X[block], self._values, pieces.chunk
+                )
                 committee = question.committee()
                 for sums in workers.ask("confer", lanes, len(lanes), question):
                     committee.merge(sums)
-                moments.append(committee.result())
-        mu, s2 = np.concatenate(moments, axis=1)
-        return Prediction.gaussian(mu, s2, self._noise)
+                found[:, block] = committee.result()
+        return self._mean.add_to(Prediction.gaussian(found[0], found[1], self._noise), X)
 
-    def _workers(self, rows: Rows, flops: float) -> Workers:
-        n_jobs = self.n_jobs
-        if n_jobs is None:
-            n_jobs = allowed_cores() if flops > WORTH_WORKERS else 1
-        return open_workers(rows, len(experts.lanes(rows)), n_jobs, ExactShard)
+    def _workers(self, flops: float) -> int:
+        """Processes for so much work."""
+        if self.n_jobs is not None:
+            return self.n_jobs
+        return allowed_cores() if flops > WORTH_WORKERS else 1

@@ -112,7 +112,7 @@ class Shard:
             committees = question.committees(shared)
             for number in range(lane, len(self._rows.sizes), n_lanes):
                 expert = self._experts[number]
-                posteriors = expert.posteriors(shared, self._memory(expert))
+                posteriors = expert.posteriors(shared, self._memory(expert), question.letters)
                 for letter, committee in committees.items():
                     question.hear(committee, posteriors[letter])
             answers.append(np.stack([committee.sums for committee in committees.values()]))

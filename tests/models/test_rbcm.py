@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from hgpbench.gp.committee import Committee
 from hgpbench.gp.exact import ExactProblem
 from hgpbench.gp.linalg import JITTER
-from hgpbench.models import RBCM, ExactGP, rbcm
+from hgpbench.models import RBCM, ExactGP
 from hgpbench.models.exact_experts import LANES, ExactShard, Question, drawn, lanes, total
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
@@ -121,15 +121,20 @@ def test_two_processes_compute_the_same_bits():
     assert_array_equal(first.var, second.var)
 
 
-def test_test_rows_may_come_in_blocks(monkeypatch):
-    X, y = draw(150)
-    model = RBCM(n_experts=5, max_iter=5, random_state=0).fit(X, y)
-    Xs, _ = draw(40, seed=1)
-    whole = model.predict_dist(Xs)
-    monkeypatch.setattr(rbcm, "BLOCK", 7)
-    blocks = model.predict_dist(Xs)
-    assert_allclose(blocks.mean, whole.mean, rtol=1e-12)
-    assert_allclose(blocks.var, whole.var, rtol=1e-12)
+def test_with_a_linear_mean_a_slope_of_the_target_changes_nothing_else():
+    X, y = draw(200)
+    Xs, _ = draw(40, seed=3)
+    slope = np.array([30.0, -20.0])
+    small = {"n_experts": 4, "max_iter": 40, "random_state": 0}
+    plain, tilted = (RBCM(**small, mean="linear").fit(X, t).predict_dist(Xs) for t in (y, y + X @ slope))
+    assert_allclose(tilted.mean - Xs @ slope, plain.mean, atol=0.02)
+    assert_allclose(tilted.var, plain.var, rtol=0.02)
+    far = np.full((1, 2), 100.0)
+    linear, zero = (
+        RBCM(**small, mean=kind).fit(X, y + X @ slope).predict(far)[0] for kind in ("linear", "zero")
+    )
+    assert linear == pytest.approx(100 * slope.sum(), rel=0.2)
+    assert zero == pytest.approx(np.mean(y + X @ slope), rel=1e-6)
 
 
 def test_training_draws_experts_up_to_its_rows():
@@ -183,6 +188,7 @@ def test_sizes_are_reported_and_bounded():
         ({"train_rows": None}, "train_rows=None"),
         ({"skip_tol": -1e-3}, "skip_tol=-0.001"),
         ({"n_jobs": 0}, "n_jobs=0"),
+        ({"mean": "quadratic"}, "'zero', 'linear'"),
         ({"partition": "grid"}, "'kmeans', 'balanced', 'random'"),
         ({"aggregation": "mean"}, "'rbcm', 'gpoe', 'nearest'"),
     ],
