@@ -54,7 +54,8 @@ def _below_print(experiment: Experiment) -> Iterator[str]:
                 yield (
                     f"{SIMPLE.get(label, f'A linear mean function ({label})')} has {title} "
                     f"{plain(found.means[label])} (n = {len(found.seeds)}{_where(experiment)}), below "
-                    f"every one that the paper prints: the lowest there is {plain(printed[best])}, of {called(best)}."
+                    "every one that the paper prints: the lowest there is "
+                    f"{plain(printed[best])}, of {called(best)}."
                 )
 
 

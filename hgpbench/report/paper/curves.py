@@ -77,8 +77,8 @@ def agree_on_lambda(name: str, other: str, correlation: float) -> Criterion:
 def local_lambda(name: str, other: str, share: float) -> Criterion:
     """Experts explain a part of how the log variational parameters of both differ."""
     words = (
-        f"the expert of a row explains at least {100 * share:g} % of the variance of log Λ of {called(name)} minus "
-        f"log Λ of {called(other)} (about 1 % by chance)"
+        f"the expert of a row explains at least {100 * share:g} % of the variance of log Λ of {called(name)} "
+        f"minus log Λ of {called(other)} (about 1 % by chance)"
     )
 
     def check(evidence: Evidence) -> Finding:
