@@ -77,7 +77,10 @@ def counts(verdicts: Iterable[Verdict]) -> str:
     plural = {"holds": "hold", "does not hold": "do not hold", "not run": "not run"}
     said = [f"{sum(each.ruling == ruling for each in found)} {words}" for ruling, words in plural.items()]
     partly = sum(bool(each.departures) and each.ruling != "not run" for each in found)
-    besides = f"; {partly} of the verdicts are of runs smaller than the paper's" if partly else ""
+    verb = "is" if partly == 1 else "are"
+    besides = (
+        f"; {partly} of the verdicts {verb} of runs unlike the paper's in data or size" if partly else ""
+    )
     return ", ".join(said) + besides
 
 
