@@ -1,7 +1,5 @@
 """DVSHGP: its experts against VSHGP, its invariances, its recipes, its guard, its checkpoints."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,8 +8,7 @@ from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
 from hgpbench.gp import loo, vshgp
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.neighbours import Neighbourhood
-from hgpbench.models import DVSHGP, checkpoint
+from hgpbench.models import DVSHGP
 from hgpbench.models.experts import SHARED, Expert, Step, shared_layout
 from hgpbench.models.passes import Course, Plan, ascend
 from hgpbench.models.question import Question
@@ -118,27 +115,6 @@ def test_leave_one_out_residuals_are_those_of_fits_without_the_row(expert: Exper
         A = Kmm + Knm[kept].T @ (Knm[kept] / r[kept, None])
         mean = Knm[n] @ np.linalg.solve(A, Knm[kept].T @ (expert.y[kept] / r[kept]))
         assert found[place] == pytest.approx(expert.y[n] - mean, rel=1e-6)
-
-
-def test_all_rows_as_neighbours_give_the_exact_gp() -> None:
-    X, y = draw(40)
-    r = np.random.default_rng(3).uniform(0.05, 0.5, 40)
-    kernel, (Xs, _) = SEARD(1.2, np.array([0.9, 1.6])), draw(15, seed=4)
-    A = kernel.gram(X) + np.diag(r + 1.2e-6)
-    Ksn = kernel.cross(Xs, X)
-    mu, s2 = Neighbourhood(kernel, X, y, r, 100).moments(Xs)
-    assert_allclose(mu, Ksn @ np.linalg.solve(A, y), rtol=1e-9)
-    assert_allclose(s2, 1.2 * (1 + 1e-6) - np.sum(Ksn * np.linalg.solve(A, Ksn.T).T, axis=1), rtol=1e-9)
-
-
-def test_neighbours_are_the_nearest_in_lengthscales() -> None:
-    X, y = draw(200)
-    kernel, (Xs, _) = SEARD(1.0, np.array([0.2, 5.0])), draw(5, seed=6)
-    mu, s2 = Neighbourhood(kernel, X, y, np.full(200, 0.1), 10).moments(Xs)
-    for i, point in enumerate(Xs):
-        near = np.argsort(np.sum(((X - point) / kernel.ell) ** 2, axis=1))[:10]
-        alone = Neighbourhood(kernel, X[near], y[near], np.full(10, 0.1), 10).moments(point[None])
-        assert_allclose((mu[i], s2[i]), np.ravel(alone), rtol=1e-9)
 
 
 def test_one_expert_predicts_as_itself() -> None:
@@ -332,59 +308,16 @@ def test_with_a_linear_mean_a_slope_of_the_target_changes_nothing_else() -> None
     assert far["zero"] == pytest.approx(np.mean(y + X @ slope), rel=1e-6)
 
 
-class Stopped(Exception):
-    pass
-
-
-@pytest.mark.parametrize("stop", [1, 7, 20])
-def test_a_stopped_fit_continues_to_the_same_bits(
-    stop: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
-    X, y = draw(200)
-    whole = DVSHGP(**SMALL, n_passes=6).fit(X, y)
-    path, heard = tmp_path / "checkpoint.h5", []
-
-    def interrupt(step: int, total: int | None, bound: float) -> None:
-        if step == stop:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        DVSHGP(**SMALL, n_passes=6).fit(X, y, callback=interrupt, checkpoint=path)
-    model = DVSHGP(**SMALL, n_passes=6, n_jobs=1)
-    model.fit(X, y, callback=lambda *news: heard.append(news), checkpoint=path)
-    assert heard[0][0] == stop + 1
-    assert model.resumed_seconds_ > 0
-    assert model.elbo_ == whole.elbo_
-    assert_array_equal(model.trace_[:, [0, 2]], whole.trace_[:, [0, 2]])
-    assert np.all(np.diff(model.trace_[:, 1]) >= 0)
-    assert_array_equal(model.predict_dist(X).var, whole.predict_dist(X).var)
-    assert model.n_evaluations_ == whole.n_evaluations_
-
-
-def test_a_checkpoint_of_another_problem_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
-    X, y = draw(100)
-    path = tmp_path / "checkpoint.h5"
-    DVSHGP(**SMALL, n_passes=2).fit(X, y, checkpoint=path)
-    for other in (DVSHGP(**SMALL, n_passes=3), DVSHGP(**SMALL | {"random_state": 1}, n_passes=2)):
-        plain = other.fit(X, y).elbo_
-        assert other.fit(X, y, checkpoint=path).elbo_ == plain
-        assert other.resumed_seconds_ == 0.0
-    moved = y.copy()
-    moved[3] += 1e-9
-    assert DVSHGP(**SMALL, n_passes=2).fit(X, moved, checkpoint=path).resumed_seconds_ == 0.0
-    path.write_bytes(b"not a checkpoint")
-    assert DVSHGP(**SMALL, n_passes=2).fit(X, y, checkpoint=path).resumed_seconds_ == 0.0
-
-
-def test_random_experts_fail_to_see_the_noise_of_toy() -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_random_experts_fail_to_see_the_noise_of_toy(seed: int) -> None:
     """As in the paper's figure: five experts of neighbouring rows find the noise, five random ones do not."""
-    fold = open_source("toy").fold(Split(500, 500), 0)
-    errors = {}
+    fold = open_source("toy").fold(Split(500, 500), seed)
+    alike, density = {}, {}
     for kind in ("kmeans", "random"):
-        model = DVSHGP(5, n_inducing_f=10, n_inducing_g=10, partition=kind, n_neighbors=0, random_state=0)
+        model = DVSHGP(5, n_inducing_f=10, n_inducing_g=10, partition=kind, n_neighbors=0, random_state=seed)
         prediction = model.fit(fold.X_train, fold.y_train).predict_dist(fold.X_test)
-        errors[kind] = np.mean((np.log(prediction.noise_var) - np.log(fold.truth_noise_var)) ** 2)
-    assert errors["kmeans"] < 0.25
-    assert errors["random"] > 2 * errors["kmeans"]
+        noises = np.log([prediction.noise_var, fold.truth_noise_var])
+        alike[kind], density[kind] = np.corrcoef(noises)[0, 1], prediction.logpdf(fold.y_test).mean()
+    assert alike["kmeans"] > 0.9
+    assert alike["random"] < 0.6
+    assert density["random"] < density["kmeans"] - 0.2

@@ -1,0 +1,40 @@
+"""f from neighbouring rows against the exact GP, and the pieces in which it is computed."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.neighbours import Neighbourhood
+from hgpbench.models.threads import runner
+from tests.models.zoo import draw
+
+
+def test_all_rows_as_neighbours_give_the_exact_gp() -> None:
+    X, y = draw(40)
+    r = np.random.default_rng(3).uniform(0.05, 0.5, 40)
+    kernel, (Xs, _) = SEARD(1.2, np.array([0.9, 1.6])), draw(15, seed=4)
+    A = kernel.gram(X) + np.diag(r + 1.2e-6)
+    Ksn = kernel.cross(Xs, X)
+    mu, s2 = Neighbourhood(kernel, X, y, r, 100).moments(Xs)
+    assert_allclose(mu, Ksn @ np.linalg.solve(A, y), rtol=1e-9)
+    assert_allclose(s2, 1.2 * (1 + 1e-6) - np.sum(Ksn * np.linalg.solve(A, Ksn.T).T, axis=1), rtol=1e-9)
+
+
+def test_neighbours_are_the_nearest_in_lengthscales() -> None:
+    X, y = draw(200)
+    kernel, (Xs, _) = SEARD(1.0, np.array([0.2, 5.0])), draw(5, seed=6)
+    mu, s2 = Neighbourhood(kernel, X, y, np.full(200, 0.1), 10).moments(Xs)
+    for i, point in enumerate(Xs):
+        near = np.argsort(np.sum(((X - point) / kernel.ell) ** 2, axis=1))[:10]
+        alone = Neighbourhood(kernel, X[near], y[near], np.full(10, 0.1), 10).moments(point[None])
+        assert_allclose((mu[i], s2[i]), np.ravel(alone), rtol=1e-9)
+
+
+def test_pieces_and_threads_change_no_bit() -> None:
+    X, y = draw(300)
+    near = Neighbourhood(SEARD(1.0, np.array([0.4, 0.7])), X, y, np.full(300, 0.1), 12)
+    Xs, _ = draw(500, seed=1)
+    whole = near.moments(Xs)
+    with runner(3) as run:
+        for chunk in (0, 100_000):
+            assert_array_equal(near.moments(Xs, chunk, run), whole)
