@@ -14,6 +14,7 @@ from hgpbench.report.collect import collect
 from hgpbench.report.pictures import draw, save
 from hgpbench.report.plots import PLOTS, style
 from hgpbench.report.plots.distributions import density
+from hgpbench.report.plots.sweeps import sweeps
 
 
 def many(fake):
@@ -29,23 +30,44 @@ def many(fake):
     ]
 
 
+def swept(fake):
+    """Long names of parameters, many values, and words."""
+    sizes = (100, 200, 300, 400, 500)
+    return [
+        *(fake(f"vsgp:n_inducing={m}", 10 / m) for m in sizes),
+        *(fake(f"dvshgp:n_inducing_f={m},n_inducing_g={m}", 10 / m, mixture=True) for m in sizes),
+        *(
+            fake(f"dvshgp-n0:expert_size={2 * m},n_inducing_f={m},n_inducing_g={m}", 0.1, seconds=m)
+            for m in sizes
+        ),
+        *(fake(f"gpvc:kind={kind}", 0.1) for kind in ("common", "diagonal", "full")),
+        *(fake(f"svshgp:batch_size={size}", 0.1) for size in (10, 15, 20, 25, 1000, 5000)),
+    ]
+
+
+EVERYWHERE = {"tradeoff", "boxes", "one_input", "variational", "noise", "calibration", "pit", "traces"}
 SITUATIONS = {
     "one run": (lambda fake: [fake("solo", 0.3)], 1),
     "narrow times": (lambda fake: [fake(f"m{i}", 0.1 * i, seconds=0.02 * 2**i) for i in range(5)], 2),
     "usual": (lambda fake: [fake("mean", 1.0, noise=1.0), fake("vshgp", 0.05, mixture=True)], 4),
     "experts": (lambda fake: [fake(f"dvshgp-{k}", 0.05, mixture=True, experts=k) for k in (1, 5, 40)], 1),
     "many": (many, 2),
+    "as in the paper": (
+        lambda fake: [fake(f"model-{i}-paper", 0.03 * i, seconds=2.0**i) for i in range(16)],
+        3,
+    ),
 }
 
 
 def figures(experiment) -> dict[str, Figure]:
     styles = style.assign(experiment.labels)
     with style.context():
-        made = {plot.name: plot.draw(experiment, styles) for plot in PLOTS}
+        drawn = {plot.name: plot.draw(experiment, styles) for plot in PLOTS}
+        made = {name: figure for name, figure in drawn.items() if figure is not None}
         for figure in made.values():
-            assert figure is not None
             figure.draw_without_rendering()
-    return {name: figure for name, figure in made.items() if figure is not None}
+    assert made.keys() >= EVERYWHERE
+    return made
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -53,16 +75,27 @@ def test_no_text_overlaps_another_or_leaves_the_figure(results, fake, situation:
     make, seeds = SITUATIONS[situation]
     results.experiment("demo", make(fake), seeds)
     for name, figure in figures(collect(results.root).experiments[0]).items():
-        boxes = [(text.get_text(), text.get_window_extent()) for text in legible(figure)]
-        outside = figure.bbox.padded(2)
-        for text, box in boxes:
-            inside = outside.contains(box.x0, box.y0) and outside.contains(box.x1, box.y1)
-            assert inside, (name, text)
-        for i, (text, box) in enumerate(boxes):
-            clash = [
-                other for other, place in boxes[i + 1 :] if box.padded(-1.5).overlaps(place.padded(-1.5))
-            ]
-            assert not clash, (name, text, clash)
+        check_texts(name, figure)
+
+
+def check_texts(name: str, figure: Figure) -> None:
+    boxes = [(text.get_text(), text.get_window_extent()) for text in legible(figure)]
+    outside = figure.bbox.padded(2)
+    for text, box in boxes:
+        inside = outside.contains(box.x0, box.y0) and outside.contains(box.x1, box.y1)
+        assert inside, (name, text)
+    for i, (text, box) in enumerate(boxes):
+        clash = [other for other, place in boxes[i + 1 :] if box.padded(-1.5).overlaps(place.padded(-1.5))]
+        assert not clash, (name, text, clash)
+
+
+def test_no_text_of_a_sweep_overlaps_another(results, fake) -> None:
+    results.experiment("demo", swept(fake), seeds=2)
+    experiment = collect(results.root).experiments[0]
+    with style.context():
+        figure = sweeps(experiment, style.assign(experiment.labels))
+        figure.draw_without_rendering()
+    check_texts("sweeps", figure)
 
 
 def legible(figure: Figure) -> list[Text]:
@@ -143,7 +176,8 @@ def test_files_are_repeatable_and_settings_are_left_alone(results, fake, tmp_pat
     assert first == second
     assert dict(mpl.rcParams) == before
     shown, written = save(first, tmp_path)
-    assert len(written) == 2 * len(PLOTS)
+    assert {path.stem for path in written} == {f"demo-{name}" for name in EVERYWHERE}
+    assert len(written) == 2 * len(EVERYWHERE)
     assert all(path.stat().st_size > 1000 for path in written)
     for _, address in shown["demo"]:
         assert (tmp_path / address).read_bytes().startswith(b"\x89PNG")

@@ -7,11 +7,16 @@ from matplotlib.figure import Figure
 
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots.distributions import calibration, noise, pit_histogram
+from hgpbench.report.plots.labels import readable
+from hgpbench.report.plots.maps import maps
 from hgpbench.report.plots.one_input import one_input
 from hgpbench.report.plots.scores import boxes, tradeoff
 from hgpbench.report.plots.style import Styles
+from hgpbench.report.plots.sweeps import sweeps
 from hgpbench.report.plots.traces import traces
 from hgpbench.report.plots.variational import variational
+
+Draw = Callable[[Experiment, Styles], Figure | None]
 
 
 @dataclass(frozen=True)
@@ -20,22 +25,39 @@ class Plot:
 
     name: str
     title: str
-    draw: Callable[[Experiment, Styles], Figure | None]
+    draw: Draw
+
+
+def _by_label(draw: Draw) -> Draw:
+    """A plot of labels one by one, which leaves out the variants of large sweeps."""
+    return lambda experiment, styles: draw(readable(experiment), styles)
 
 
 PLOTS = (
-    Plot("tradeoff", "Scores against time: small points are runs, large ones their means", tradeoff),
-    Plot("boxes", "Scores over seeds", boxes),
-    Plot("one_input", "Predictions and learned noise, lowest finished seed", one_input),
-    Plot("variational", "Variational parameters λ of training points, lowest finished seed", variational),
+    Plot(
+        "tradeoff", "Scores against time: small points are runs, large ones their means", _by_label(tradeoff)
+    ),
+    Plot("sweeps", "Effect of the swept parameters: means and standard deviations over seeds", sweeps),
+    Plot("boxes", "Scores over seeds", _by_label(boxes)),
+    Plot("one_input", "Predictions and learned noise, lowest finished seed", _by_label(one_input)),
+    Plot(
+        "maps",
+        "Noise variance and predictive variances over the inputs, lowest finished seed",
+        _by_label(maps),
+    ),
+    Plot(
+        "variational",
+        "Variational parameters λ of training points, lowest finished seed",
+        _by_label(variational),
+    ),
     Plot(
         "noise",
         "Noise variance over test points, all seeds; constant noise is a line, its range over seeds shaded",
-        noise,
+        _by_label(noise),
     ),
-    Plot("calibration", "Calibration of central intervals, all seeds", calibration),
-    Plot("pit", "Probability integral transform, all seeds", pit_histogram),
-    Plot("traces", "Convergence, lowest finished seed", traces),
+    Plot("calibration", "Calibration of central intervals, all seeds", _by_label(calibration)),
+    Plot("pit", "Probability integral transform, all seeds", _by_label(pit_histogram)),
+    Plot("traces", "Convergence, lowest finished seed", _by_label(traces)),
 )
 
 __all__ = ["PLOTS", "Plot"]

@@ -77,10 +77,7 @@ def calibration(experiment: Experiment, styles: Styles) -> Figure | None:
         excess.plot(nominal, inside - nominal, **mark)
     plain.set(xlabel="nominal coverage [%]", ylabel="empirical coverage [%]", xlim=(0, 100), ylim=(0, 100))
     excess.set(xlabel="nominal coverage [%]", ylabel="empirical − nominal [percentage points]", xlim=(0, 100))
-    handles = [style.legend_line(label, styles[label]) for label in counts]
-    for handle in handles:
-        handle.set(marker=styles[str(handle.get_label())].marker, markersize=4)
-    style.legend_below(drawn, handles)
+    style.legend_below(drawn, [style.legend_curve(label, styles[label]) for label in counts])
     return drawn
 
 

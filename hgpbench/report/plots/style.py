@@ -17,6 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
+from hgpbench.report.plots.labels import base_of
+
 Array = NDArray[Any]
 LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
@@ -78,8 +80,9 @@ def context() -> AbstractContextManager[None]:
 
 
 def assign(labels: Iterable[str]) -> Styles:
-    """One style per label, in order of first appearance."""
-    order = dict.fromkeys(labels)
+    """One style per label, in order of first appearance; labels that were swept have one before variants."""
+    named = list(labels)
+    order = dict.fromkeys([*map(base_of, named), *named])
     return {
         label: Style(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)])
         for i, label in enumerate(order)
@@ -108,6 +111,13 @@ def legend_below(drawn: Figure, handles: Sequence[Artist]) -> None:
 def legend_line(label: str, style: Style) -> Line2D:
     """Legend entry of a curve."""
     return Line2D([], [], color=style.colour, linestyle=style.line, label=label)
+
+
+def legend_curve(label: str, style: Style) -> Line2D:
+    """Legend entry of a curve with markers."""
+    return Line2D(
+        [], [], color=style.colour, linestyle=style.line, marker=style.marker, markersize=4.5, label=label
+    )
 
 
 def legend_marker(label: str, style: Style) -> Line2D:

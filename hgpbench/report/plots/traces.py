@@ -126,9 +126,7 @@ def _span(found: list[Trace]) -> tuple[float, float]:
 
 
 def _entries(found: dict[str, Trace], styles: Styles) -> list[Line2D]:
-    entries = [style.legend_line(label, styles[label]) for label in found]
-    for entry in entries:
-        entry.set(marker=styles[str(entry.get_label())].marker, markersize=5)
+    entries = [style.legend_curve(label, styles[label]) for label in found]
     exact = [trace for trace in found.values() if trace.estimates is None]
     if len(exact) < len(found):
         entries.append(style.legend_dots("estimates from mini-batches; lines are running means"))
