@@ -201,24 +201,24 @@ def unsteady(quantity: str, name: str, among: Sequence[str], times: float, seeds
 
 def both(*criteria: Criterion) -> Criterion:
     """All criteria together."""
+    return _joined(criteria, "; and ", every)
 
+
+def either(*criteria: Criterion) -> Criterion:
+    """At least one of the criteria."""
+    return _joined(criteria, "; or ", some)
+
+
+def _joined(
+    criteria: Sequence[Criterion], word: str, rule: Callable[[Iterable[Outcome]], Outcome]
+) -> Criterion:
     def check(evidence: Evidence) -> Finding:
         found = [criterion.check(evidence) for criterion in criteria]
         figures = dict.fromkeys(each.figures for each in found)
-        return Finding(every(each.outcome for each in found), "; ".join(figures))
+        return Finding(rule(each.outcome for each in found), "; ".join(figures))
 
     names = dict.fromkeys(name for criterion in criteria for name in criterion.names)
-    return Criterion("; and ".join(criterion.words for criterion in criteria), check, tuple(names))
-
-
-def reverse(criterion: Criterion, words: str) -> Criterion:
-    """The opposite of a criterion, under words of its own."""
-
-    def check(evidence: Evidence) -> Finding:
-        found = criterion.check(evidence)
-        return Finding(None if found.outcome is None else not found.outcome, found.figures)
-
-    return Criterion(words, check, criterion.names)
+    return Criterion(word.join(criterion.words for criterion in criteria), check, tuple(names))
 
 
 def _of_means(
