@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD
@@ -28,16 +29,22 @@ class Posterior:
     Linv: Array
     root: Array
 
-    def moments(self, Xs: Array) -> tuple[Array, Array]:
-        """Mean and variance at ``Xs`` (s, d), each (s,)."""
-        mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
+    def moments(self, Xs: Array, silent: float | None = None) -> tuple[Array, Array]:
+        """Mean and variance at ``Xs`` (s, d), each (s,).
+
+        Points whose covariances k* with the inducing values have |k*|^2 <= ``silent`` get the prior, in O(m).
+        """
+        mu, s2 = np.full(len(Xs), self.mu0), np.full(len(Xs), self.kd)
         chunk = max(32, CHUNK_BYTES // (8 * len(self.Z)))
         for start in range(0, len(Xs), chunk):
-            rows = slice(start, start + chunk)
-            Ksm = self.kernel.cross(Xs[rows], self.Z)
-            mu[rows] = self.mu0 + Ksm @ self.a
+            Ksm = self.kernel.cross(Xs[start : start + chunk], self.Z)
+            rows: slice | NDArray[np.intp] = slice(start, start + chunk)
+            if silent is not None:
+                heard = np.flatnonzero(rowdots(Ksm, Ksm) > silent)
+                rows, Ksm = start + heard, Ksm if len(heard) == len(Ksm) else Ksm[heard]
+            mu[rows] += Ksm @ self.a
             Vs = blas.dtrmm(1.0, self.Linv, Ksm.T, lower=True).T
             Cs = blas.dtrmm(1.0, self.root, Ksm.T, lower=True, overwrite_b=True).T
-            s2[rows] = self.kd - rowdots(Vs, Vs) + rowdots(Cs, Cs)
+            s2[rows] += rowdots(Cs, Cs) - rowdots(Vs, Vs)
         # Round-off may carry a variance that vanishes below zero.
         return mu, np.maximum(s2, 0.0, out=s2)

@@ -75,7 +75,7 @@ class Experts:
         with open_workers(self.rows, self.lanes, pieces.processes) as workers:
             workers.ask("restore", range(M), self.inducing, own=self.states)
             for rows in chunks(len(Xs), pieces.rows):
-                question = Question(letters, kind, Xs[rows], tolerance, max(energy, 1.0), M, pieces.chunk)
+                question = Question(letters, kind, Xs[rows], tolerance, max(energy, 1.0), M)
                 answers = workers.ask("confer", range(self.lanes), self.lanes, self.flat, question)
                 for place, (letter, committee) in enumerate(question.committees(self.shared).items()):
                     for sums in answers:
@@ -183,10 +183,16 @@ def authors_values(rows: Rows) -> Array:
     )
 
 
+def triers(M: int, lanes: int) -> list[int]:
+    """Some of ``M`` experts, spread over all of them and over the lanes, so that no worker waits."""
+    spread_out = np.linspace(0, M - 1, min(TRIALS, M)).astype(int).tolist()
+    return [number - (number - place) % lanes for place, number in enumerate(spread_out)]
+
+
 def first_course(rows: Rows, plan: Plan, workers: Workers) -> Course:
     """A fit before its first step: the lengthscales and the noise level that suit some experts best."""
     layout, first = shared_layout(rows.X.shape[1]), guess(rows.X, rows.y)
-    chosen = np.linspace(0, len(plan.sizes) - 1, min(TRIALS, len(plan.sizes))).astype(int).tolist()
+    chosen = triers(len(plan.sizes), plan.lanes)
     trials = []
     for stretch, share in product(F_STRETCHES, NOISES):
         values = {

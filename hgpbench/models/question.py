@@ -9,10 +9,8 @@ from hgpbench.gp.linalg import JITTER, rowdots
 from hgpbench.gp.posterior import Posterior
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
-from hgpbench.models.memory import CHUNK
 from hgpbench.models.partition import Index
 
-FEWEST_POINTS = 32  # at a time: products of thinner matrices are slow
 SMALLEST = float(np.finfo(float).tiny)  # of a norm to divide by
 
 
@@ -22,7 +20,6 @@ class Question:
 
     ``tolerance`` is how far silence may move the answer (see ``committee.negligible``), zero for no silence;
     ``energy`` bounds the squared means of an expert, ``n_experts`` how many may be silent at once.
-    Covariances take ``chunk`` bytes at a time.
     """
 
     letters: str
@@ -31,7 +28,6 @@ class Question:
     tolerance: float
     energy: float
     n_experts: int
-    chunk: int = CHUNK
 
     def committees(self, shared: Values) -> dict[str, Committee]:
         """Committees that have heard nobody yet."""
@@ -45,32 +41,26 @@ class Question:
 
     def hear(self, committee: Committee, expert: Posterior) -> None:
         """Add an expert's moments at the points where it is not silent."""
-        near = self.reached(expert)
+        if self.tolerance == 0.0:
+            committee.add(slice(None), *expert.moments(self.Xs))
+            return
+        silent = self.silent(expert)
+        near = self.near(expert, silent)
         if len(near):
-            committee.add(near, *expert.moments(self.Xs[near]))
+            committee.add(near, *expert.moments(self.Xs[near], silent))
 
-    def reached(self, expert: Posterior) -> Index:
-        """The points where an expert may matter: all but those whose covariances k* are tiny.
+    def silent(self, expert: Posterior) -> float:
+        """The largest |k*|^2 of covariances with an expert's inducing values at which it may be left out.
 
         It explains k*^T S k* <= |k*|^2 |S| of the prior variance, with S = L^-T (I - B^-1) L^-1, and its mean
         is off the prior's by k*^T a <= |k*| |a|: both must be negligible.
         """
-        if self.tolerance == 0.0:
-            return np.arange(len(self.Xs))
         share = negligible(self.kind, self.tolerance, self.n_experts, self.energy)
         S = expert.Linv.T @ expert.Linv - expert.root.T @ expert.root  # (m, m)
         largest = max(float(np.linalg.norm(S)), float(expert.a @ expert.a) / self.energy, SMALLEST)
-        silent = share * expert.kd / largest
-        near = self._near(expert, silent)
-        chunk = max(FEWEST_POINTS, self.chunk // (8 * len(expert.Z)))
-        heard = []
-        for start in range(0, len(near), chunk):
-            rows = near[start : start + chunk]
-            Ksm = expert.kernel.cross(self.Xs[rows], expert.Z)
-            heard.append(rows[rowdots(Ksm, Ksm) > silent])
-        return np.concatenate(heard) if heard else near
+        return share * expert.kd / largest
 
-    def _near(self, expert: Posterior, silent: float) -> Index:
+    def near(self, expert: Posterior, silent: float) -> Index:
         """The points where |k*|^2 may exceed ``silent``, by their distance D to the box of inducing inputs.
 
         None of them is nearer than the box, so |k*|^2 <= m s2_k^2 exp(-D^2), D in lengthscales.

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 
 from hgpbench.errors import FitError
 from hgpbench.models import DVSHGP, distributed, dvshgp, workers
+from hgpbench.models.distributed import triers
 from hgpbench.models.experts import Step, shared_layout
 from hgpbench.models.question import Question
 from hgpbench.models.shard import Rows
@@ -131,3 +132,13 @@ def test_a_worker_at_work_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(os, "_exit", ended.append)
     workers._end_with_parent()
     assert ended == [1]
+
+
+@pytest.mark.parametrize(("M", "lanes"), [(1, 1), (7, 1), (20, 2), (98, 8), (200, 16), (2000, 16)])
+def test_first_values_are_tried_by_distinct_experts_of_all_workers(M: int, lanes: int) -> None:
+    chosen = triers(M, lanes)
+    assert len(set(chosen)) == min(M, 8)
+    assert 0 <= min(chosen) <= max(chosen) < M
+    assert max(chosen) - min(chosen) >= 0.8 * (M - 1)
+    shares = np.bincount(np.array(chosen) % lanes % 2)
+    assert lanes == 1 or shares.tolist() == [4, 4]
