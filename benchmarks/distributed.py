@@ -1,62 +1,142 @@
-"""What workers gain and how a pass grows with the rows: ``python benchmarks/distributed.py [ROWS]``.
+"""What workers gain, and how DVSHGP's cost grows with the rows.
 
-Experts of 1,000 rows, 11 inputs and 300 inducing points for f and for g, as for two million rows. One pass
-each, by one worker and by two, and by one with a quarter of the rows; a step's time is that of the fit less
-that of the placement, which the callback's first call marks. On a busy machine look at the processor times.
+    python benchmarks/distributed.py workers [ROWS]           fit and predict with one worker and with two
+    python benchmarks/distributed.py growth [ROWS ROWS ...]   the same passes over more and more rows
+
+Experts of 1,000 rows with 300 inducing points for f and for g, as for two million rows. The rows are those of
+the dataset ``electric`` where it has been fetched (see HGPBENCH_DATA), otherwise drawn. ``workers`` takes the
+default number of passes, ``growth`` one. Busy is the share of the workers' time that their processors spent
+on them; where that is near one and the gain is not near two, compare with what two processes gain that do
+nothing but multiply matrices: cores of one machine share their memory, and often their clock.
 """
 
+import argparse
+import os
 import resource
+import subprocess
 import sys
 import time
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from hgpbench.models.checkpoint import Checkpoint
-from hgpbench.models.distributed import Recipe, fit_experts
-from hgpbench.models.shard import Rows
+from hgpbench.cores import thread_variables
+from hgpbench.data.source import open_source
+from hgpbench.data.split import Split, Standardiser
+from hgpbench.errors import DataError
+from hgpbench.models import DVSHGP
 
-EXPERT, INPUTS, POINTS, LANES = 1_000, 11, 300, 16
-
-
-def draw(n: int) -> Rows:
-    """Rows on a drifting path, so that consecutive ones make local experts."""
-    rng = np.random.default_rng(0)
-    X = np.cumsum(rng.normal(scale=0.05, size=(n, INPUTS)), axis=0) % 6.0 + 0.3 * rng.normal(size=(n, INPUTS))
-    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 9.0 + np.exp(X[:, 3] / 3.0 - 2.0) * rng.normal(size=n)
-    return Rows(X, y - y.mean(), np.arange(0, n + 1, EXPERT))
-
-
-def cpu() -> float:
-    """Processor time of this process and of its ended children."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+EXPERT, POINTS, INPUTS, TEST = 1_000, 300, 11, 10_000
+GEMM = (
+    "import numpy as np, time; A = np.ones((600, 600)); A @ A; start = time.perf_counter();"
+    "[A @ A for _ in range(400)]; print(time.perf_counter() - start)"
+)
+Array = NDArray[np.float64]
 
 
-def measure(rows: Rows, n_workers: int) -> tuple[float, float]:
-    """Seconds of a pass after its first step, and processor seconds of the whole fit."""
-    marks: list[float] = []
-    recipe = Recipe("natural", (POINTS, POINTS), LANES, n_passes=1, max_iter=1, guard=False, seed=0)
-    before = cpu()
-    fit_experts(rows, recipe, n_workers, Checkpoint(None, ""), lambda *_: marks.append(time.perf_counter()))
-    return (marks[-2] - marks[0]) / (len(marks) - 2), cpu() - before
+class Cost(NamedTuple):
+    """Wall and processor seconds of a fit or a prediction."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def since(cls, start: "Cost") -> "Cost":
+        now = cls.now()
+        return cls(now.wall - start.wall, now.cpu - start.cpu)
+
+    @classmethod
+    def now(cls) -> "Cost":
+        """Processor time is that of this process and of its ended children."""
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return cls(time.perf_counter(), time.process_time() + children.ru_utime + children.ru_stime)
+
+
+def draw(n: int) -> tuple[Array, Array, Array]:
+    """Standardised training inputs and targets, and test inputs."""
+    try:
+        fold = open_source("electric").fold(Split(n, TEST), 0)
+    except DataError as error:
+        print(f"drawing rows instead of electric's: {error}", file=sys.stderr)
+        rng = np.random.default_rng(0)
+        X = np.cumsum(rng.normal(scale=0.05, size=(n + TEST, INPUTS)), axis=0) % 6.0
+        y = (
+            np.sin(X[:, 0])
+            + X[:, 1] * X[:, 2] / 9.0
+            + np.exp(X[:, 3] / 3.0 - 2.0) * rng.normal(size=n + TEST)
+        )
+        return X[TEST:], y[TEST:], X[:TEST]
+    standard = Standardiser.fit(fold.X_train, fold.y_train)
+    return standard.inputs(fold.X_train), standard.target(fold.y_train), standard.inputs(fold.X_test)
+
+
+def measure(n: int, n_jobs: int, n_passes: int | None) -> tuple[Cost, Cost, int]:
+    """What a fit and a prediction cost, and the evaluations of experts in the fit."""
+    X, y, Xs = draw(n)
+    model = DVSHGP(
+        n // EXPERT,
+        n_inducing_f=POINTS,
+        n_inducing_g=POINTS,
+        n_passes=n_passes,
+        guard=False,
+        n_jobs=n_jobs,
+        random_state=0,
+    )
+    start = Cost.now()
+    model.fit(X, y)
+    fit, start = Cost.since(start), Cost.now()
+    model.predict_dist(Xs)
+    return fit, Cost.since(start), model.n_evaluations_
+
+
+def ceiling() -> float:
+    """How many times as much two processes do as one, when both multiply matrices that fit their caches."""
+
+    def seconds(processes: int) -> float:
+        command = [sys.executable, "-c", GEMM]
+        options = {"stdout": subprocess.PIPE, "text": True, "env": os.environ | thread_variables(1)}
+        started = [subprocess.Popen(command, **options) for _ in range(processes)]
+        return max(float(process.communicate()[0]) for process in started)
+
+    return 2.0 * min(seconds(1) for _ in range(3)) / min(seconds(2) for _ in range(3))
+
+
+def workers(n: int) -> None:
+    print(f"{'rows':>10}{'workers':>9}{'':>9}{'wall s':>10}{'cpu s':>10}{'busy':>7}")
+    walls: dict[str, list[float]] = {"fit": [], "predict": []}
+    for n_jobs in (1, 2):
+        costs = measure(n, n_jobs, None)[:2]
+        for phase, cost in zip(walls, costs, strict=True):
+            walls[phase].append(cost.wall)
+            busy = cost.cpu / cost.wall / n_jobs
+            print(f"{n:>10,}{n_jobs:>9}{phase:>9}{cost.wall:>10.1f}{cost.cpu:>10.1f}{busy:>7.0%}", flush=True)
+    for phase, (one, two) in walls.items():
+        print(f"{phase}: two workers are {one / two:.2f} times as fast as one")
+    print(f"two processes that only multiply matrices are {ceiling():.2f} times as fast as one")
+
+
+def growth(sizes: list[int]) -> None:
+    print(f"{'rows':>10}{'fit cpu s':>11}{'ms a row':>10}{'ms an evaluation':>18}{'predict cpu s':>15}")
+    for n in sizes:
+        fit, predict, evaluations = measure(n, 1, 1)
+        each, per_row = 1e3 * fit.cpu / evaluations, 1e3 * fit.cpu / n
+        print(f"{n:>10,}{fit.cpu:>11.1f}{per_row:>10.3f}{each:>18.1f}{predict.cpu:>15.1f}", flush=True)
 
 
 def main() -> None:
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("workers", "growth"))
+    parser.add_argument("rows", nargs="*", type=int)
+    asked = parser.parse_args()
     with threadpool_limits(1):
-        quarter, _ = measure(draw(n // 4 // EXPERT * EXPERT), 1)
-        one, cpu_one = measure(draw(n), 1)
-        two, cpu_two = measure(draw(n), 2)
-    print(f"{'rows':>10}{'workers':>9}{'s a step':>10}{'ms an expert':>14}{'cpu s':>9}")
-    for rows, workers, seconds, used in (
-        (n // 4, 1, quarter, np.nan),
-        (n, 1, one, cpu_one),
-        (n, 2, two, cpu_two),
-    ):
-        print(f"{rows:>10,}{workers:>9}{seconds:>10.3f}{1e3 * seconds / LANES:>14.1f}{used:>9.1f}")
-    print(f"two workers are {one / two:.2f} times as fast as one")
-    print(f"an expert takes {one / quarter:.2f} times as long among four times as many")
+        if asked.what == "workers":
+            workers((asked.rows or [200_000])[0])
+        else:
+            growth(asked.rows or [50_000, 100_000, 200_000])
 
 
 if __name__ == "__main__":
