@@ -66,7 +66,8 @@ def agree_on_lambda(name: str, other: str, correlation: float) -> Criterion:
         found = _lambdas(evidence, name, other)
         if found is None:
             return Finding(None, "no run of both with variational parameters")
-        value = float(np.corrcoef(*found[:2])[0, 1])
+        varies = min(np.std(found[0]), np.std(found[1])) > 0
+        value = float(np.corrcoef(*found[:2])[0, 1]) if varies else 0.0
         return Finding(
             value >= correlation, f"correlation {plain(value, 2)} ({found[0].size} rows, seed {found[3]})"
         )

@@ -47,6 +47,7 @@ MODELS = {
     "dvshgp-random": "DVSHGP with random experts",
     "svshgp-adam": "SVSHGP by Adam",
 }
+_NUMBER = r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?"
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,9 @@ class Evidence:
         found, wanted = {}, self.labels([base])[base]
         for label in self.experiment.labels:
             stem, _, setting = label.partition(":")
-            if stem == wanted and setting:
-                found[float(setting.partition(",")[0].partition("=")[2])] = f"{base}:{setting}"
+            value = setting.partition(",")[0].partition("=")[2]
+            if stem == wanted and re.fullmatch(_NUMBER, value):
+                found[float(value)] = f"{base}:{setting}"
         return dict(sorted(found.items()))
 
 

@@ -1,6 +1,8 @@
 """Experiments made in memory, their runs with the very numbers that a claim looks at."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,11 @@ import numpy as np
 import pytest
 
 from hgpbench.bench.manifest import Entry, Manifest
-from hgpbench.bench.record import Record
+from hgpbench.bench.record import Arrays, Record
 from hgpbench.metrics import METRICS
+from hgpbench.prediction import Prediction
 from hgpbench.report.collect import Experiment, Run
-from hgpbench.report.digest import NOISE_QUANTILES, Digest
+from hgpbench.report.digest import NOISE_QUANTILES, Digest, compute
 from hgpbench.report.paper.published import load
 
 Numbers = Mapping[str, Any]  # quantity -> value, or one value per seed; besides trace and elbo
@@ -81,7 +84,17 @@ def digest(values: Numbers) -> Digest:
         if key not in (*METRICS, "total_seconds", "noise_tail", "trace", "elbo")
     }
     log_noise = tuple((slope * np.arange(NOISE_QUANTILES)).tolist())
-    return Digest(scores, False, (), log_noise, (), tuple(values.get("trace", ())), facts)
+    trace = tuple(values.get("trace", ()))
+    return replace(empty(), scores=scores, log_noise=log_noise, trace=trace, facts=facts)
+
+
+@cache
+def empty() -> Digest:
+    """A digest of nothing much, to be filled with what matters."""
+    entry = Entry("", "", 0, "", "")
+    prediction = Prediction.gaussian(np.zeros(2), np.ones(2), 1.0)
+    arrays = Arrays(np.arange(2), np.array([-1.0, 1.0]), prediction)
+    return compute(record(entry, {}, {}, (2, 2)), arrays)
 
 
 @pytest.fixture(scope="session")

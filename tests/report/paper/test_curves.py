@@ -62,6 +62,10 @@ def test_lambdas_that_differ_without_locality(judged, world) -> None:
     }
 
 
+def test_lambdas_that_were_never_learned_agree_with_nothing(judged, world) -> None:
+    assert judged(np.full(ROWS, 0.5), world[1], world[2])["toy-lambda/agreement"] == "does not hold"
+
+
 def test_lambdas_that_cannot_be_compared(judged, world) -> None:
     unknown = {"toy-lambda/agreement": "not run", "toy-lambda/local": "not run"}
     assert judged(world[0], None, world[2]) == unknown

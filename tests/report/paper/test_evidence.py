@@ -109,7 +109,13 @@ def test_open_answers_count_for_nothing(rule, outcomes, wanted) -> None:
 
 
 def test_sweeps_are_ordered_by_value_and_keep_to_one_setting(make) -> None:
-    labels = ["ehsod:subset_size=3000", "ehsod:subset_size=500", "ehsod", "vsgp:n_inducing=5"]
+    labels = [
+        "ehsod:subset_size=3000",
+        "ehsod:subset_size=500",
+        "ehsod:kind=VC",
+        "ehsod",
+        "vsgp:n_inducing=5",
+    ]
     assert Evidence(make("protein-sweeps", {label: {} for label in labels})).sweep("ehsod") == {
         500.0: "ehsod:subset_size=500",
         3000.0: "ehsod:subset_size=3000",
