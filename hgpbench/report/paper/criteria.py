@@ -154,16 +154,6 @@ def share(quantity: str, name: str, of: str, limit: float) -> Criterion:
     return _of_means(words, quantity, (name, of), decide)
 
 
-def exceeds(quantity: str, name: str, than: str, by: float) -> Criterion:
-    """The mean of ``name`` is above that of ``than``, by at most ``by``: slightly worse."""
-    words = f"{TITLES[quantity]} of {called(name)} above that of {called(than)}, by at most {by:g}"
-
-    def decide(sample: Sample) -> Outcome:
-        return None if sample.missing else 0 < sample.means[name] - sample.means[than] <= by
-
-    return _of_means(words, quantity, (name, than), decide)
-
-
 def same_sign(scores: tuple[str, str], name: str, than: str) -> Criterion:
     """``name`` is better than ``than`` in both scores, or worse in both."""
     titles = " and ".join(TITLES[each] for each in scores)
