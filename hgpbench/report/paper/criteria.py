@@ -5,6 +5,7 @@ or None, which says that the runs do not decide. A statement about all of severa
 them, but holds only once all were run.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -180,7 +181,7 @@ def unsteady(quantity: str, name: str, among: Sequence[str], times: float, seeds
         sample = evidence.sample(names, quantity)
         if name not in sample.values or len(sample.seeds) < seeds:
             return Finding(None, f"{len(sample.seeds)} shared seeds of {seeds} that this takes")
-        spread = {each: Stat.of(values.values()).sd for each, values in sample.values.items()}
+        spread = {each: _deviation(values.values()) for each, values in sample.values.items()}
         outcome = every(
             spread[name] >= times * spread[other] if other in spread else None for other in names[1:]
         )
@@ -224,6 +225,12 @@ def _of_means(
         return Finding(decide(sample), f"{title}: {sample.figures(sample.means, besides)}")
 
     return Criterion(words, check, tuple(names))
+
+
+def _deviation(values: Iterable[float]) -> float:
+    """Standard deviation; a loss that is once infinite is as unsteady as can be."""
+    deviation = Stat.of(values).sd
+    return math.inf if math.isnan(deviation) else deviation
 
 
 def _below(sample: Sample, name: str, other: str) -> Outcome:

@@ -86,6 +86,8 @@ def test_unsteadiness_takes_several_seeds(make) -> None:
     models = {"ehsod": {"smse": (0.0, 1.0, 0.0)}, "vsgp": {"smse": (0.1, 0.2, 0.1)}}
     assert claim.check(Evidence(make("toy", models))).outcome is True
     assert claim.check(Evidence(make("toy", models, seeds=2))).outcome is None
+    models["ehsod"]["smse"] = (0.1, math.inf, 0.1)
+    assert claim.check(Evidence(make("toy", models))).outcome is True
 
 
 @pytest.mark.parametrize(
