@@ -5,10 +5,12 @@ where the kernel has decayed beyond them (Vecchia, 1988; Gramacy and Apley, 2015
 lies between a point and its neighbours.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from hgpbench.gp.kernels import SEARD
@@ -44,15 +46,40 @@ class Neighbourhood:
         points = max(FEWEST_POINTS, min(chunk, CHUNK) // (8 * self.K * (self.K + 3 * Xs.shape[1] + 8)))
 
         def condition(rows: slice) -> None:
-            mu[rows], s2[rows] = self._condition(Xs[rows] / self.kernel.ell)
+            scaled = Xs[rows] / self.kernel.ell
+            near = self._tree.query(scaled, self.K)[1].reshape(-1, self.K)
+            mu[rows], s2[rows] = self._condition(scaled, near)
 
         run([partial(condition, slice(start, start + points)) for start in range(0, len(Xs), points)])
         return mu, s2
 
-    def _condition(self, points: Array) -> tuple[Array, Array]:
+    def choose(self, counts: Sequence[int], rows: NDArray[np.int64]) -> None:
+        """Set K to the count from which these training rows are best predicted by the others.
+
+        Best by the sum of log N(y_i | mu_i, s2_i + r_i), f at row i conditioned on its K nearest others.
+        """
+        counts = sorted({min(count, len(self.y) - 1) for count in counts})
+        points = self.X[rows] / self.kernel.ell
+        nearest = _others(self._tree.query(points, counts[-1] + 1)[1].reshape(len(rows), -1), rows)
+        piece = max(FEWEST_POINTS, CHUNK // (8 * counts[-1] ** 2))
+
+        def fit(count: int) -> float:
+            """The mean log density with this many neighbours, but for a constant."""
+            total = 0.0
+            for start in range(0, len(rows), piece):
+                part = rows[start : start + piece]
+                mu, s2 = self._condition(
+                    points[start : start + piece], nearest[start : start + piece, :count]
+                )
+                s2 += self.r[part]
+                total -= 0.5 * float(np.sum(np.log(s2) + (self.y[part] - mu) ** 2 / s2))
+            return total
+
+        self.K = max(counts, key=fit)
+
+    def _condition(self, points: Array, near: NDArray[np.int64]) -> tuple[Array, Array]:
         """mu* = k*^T A^-1 y and s2* = k - k*^T A^-1 k*, for scaled points, with A = K + diag(r) each."""
         kernel, kd = self.kernel, self.kernel.s2_k * (1.0 + JITTER)
-        near = self._tree.query(points, self.K)[1].reshape(len(points), self.K)
         Z = self.X[near] / kernel.ell - points[:, None]  # (s, K, d), seen from the point
         square = rowdots(Z, Z)
         ks = kernel.s2_k * np.exp(-0.5 * square)
@@ -67,3 +94,10 @@ class Neighbourhood:
         mu, explained = np.einsum("sk,skj->js", ks, solved)
         # Round-off may carry a variance that vanishes below zero.
         return mu, np.maximum(kd - explained, 0.0)
+
+
+def _others(near: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each row's nearest ones (s, K + 1) without the row itself, or the last where copies hide it: (s, K)."""
+    is_self = near == rows[:, None]
+    is_self[~is_self.any(axis=1), -1] = True
+    return near[~is_self].reshape(len(rows), -1)

@@ -22,6 +22,8 @@ MOST_LANES = 16
 STEPS_PER_PASS = 10  # at least, where there are experts enough
 FEWEST_PASSES, FEWEST_STEPS = 10, 120
 COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
+NEIGHBORS = (25, 50, 100, 200)  # numbers to choose from
+JUDGED_ROWS = 2_000  # training rows by which they are judged
 WORTH_WORKERS = 2e10  # rows times squared inducing points and passes, below which processes only cost time
 
 
@@ -55,8 +57,9 @@ class DVSHGP(Estimator):
         Most iterations of "lbfgs"; line searches of "paper", of which it gives lambda 30 in 100.
     guard : bool, default=True
         End the passes of "natural" once the leave-one-out errors of f grow, though the bound may still rise.
-    n_neighbors : int, default=50
-        Training rows that f is conditioned on at a test row; 0 for the committee of the paper. One expert
+    n_neighbors : int or None, default=None
+        Training rows that f is conditioned on at a test row; None for the number of 25, 50, 100 and 200 from
+        which 2,000 training rows are predicted best by others; 0 for the committee of the paper. One expert
         has no borders and predicts by itself.
     aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
@@ -85,6 +88,8 @@ class DVSHGP(Estimator):
         Signal variances sigma^2_s of f and of g (a log variance, so without units).
     noise_mean_ : float
         Prior mean mu_0 of g, the log noise variance.
+    n_neighbors_ : int
+        The number of neighbours in use, 0 for the committee.
     expert_sizes_ : array of shape (M,)
         Training rows n_i of each expert.
     labels_ : array of shape (n,)
@@ -113,7 +118,7 @@ class DVSHGP(Estimator):
         n_passes: int | None = None,
         max_iter: int = 100,
         guard: bool = True,
-        n_neighbors: int = 50,
+        n_neighbors: int | None = None,
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
         mean: MeanKind = "zero",
         skip_tol: float = 1e-4,
@@ -146,7 +151,8 @@ class DVSHGP(Estimator):
                 check_at_least(name, getattr(self, name), 1)
         for name in ("expert_size", "n_inducing_f", "n_inducing_g", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
-        check_at_least("n_neighbors", self.n_neighbors, 0)
+        if self.n_neighbors is not None:
+            check_at_least("n_neighbors", self.n_neighbors, 0)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
         check_memory("max_memory", self.max_memory)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
@@ -186,7 +192,8 @@ class DVSHGP(Estimator):
         )
         self.resumed_seconds_ = checkpoint.seconds
         self._keep(ensure_started(result), n)
-        self._near = self._neighbourhood()
+        self._near = self._neighbourhood(rng)
+        self.n_neighbors_ = 0 if self._near is None else self._near.K
         self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
         self.lam_ = np.empty(n)
         self.lam_[shares.order] = self._experts.local("lam")
@@ -241,13 +248,17 @@ class DVSHGP(Estimator):
             return 1
         return allowed_cores() if self.n_jobs is None else self.n_jobs
 
-    def _neighbourhood(self) -> Neighbourhood | None:
+    def _neighbourhood(self, rng: np.random.Generator) -> Neighbourhood | None:
         """The training rows to condition f on, unless the committee predicts it."""
         experts, shared = self._experts, self._experts.shared
         if self.n_neighbors == 0 or len(experts.states) == 1:
             return None
         kernel = SEARD(float(shared["s2_kf"]), shared["ell_f"])
-        return Neighbourhood(kernel, experts.rows.X, experts.rows.y, experts.noise, self.n_neighbors)
+        X, y = experts.rows.X, experts.rows.y
+        near = Neighbourhood(kernel, X, y, experts.noise, self.n_neighbors or NEIGHBORS[-1])
+        if self.n_neighbors is None:
+            near.choose(NEIGHBORS, rng.choice(len(y), min(len(y), JUDGED_ROWS), replace=False))
+        return near
 
     def _tell(self, shared: dict[str, Array]) -> None:
         """The learned parameters in the user's units."""

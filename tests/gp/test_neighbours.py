@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.neighbours import Neighbourhood
@@ -38,3 +39,33 @@ def test_pieces_and_threads_change_no_bit() -> None:
     with runner(3) as run:
         for chunk in (0, 100_000):
             assert_array_equal(near.moments(Xs, chunk, run), whole)
+
+
+def test_left_out_rows_choose_the_number() -> None:
+    """The chosen number has the largest density of left-out rows, by conditioning on the others one by one."""
+    rng = np.random.default_rng(5)
+    X = np.concatenate([rng.uniform(-3, 3, (150, 2)), np.zeros((9, 2))])  # and nine copies of a row
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=len(X))
+    kernel, r = SEARD(1.0, np.array([0.5, 2.0])), rng.uniform(0.05, 0.2, len(X))
+    rows = np.r_[rng.choice(150, 40, replace=False), 150:159]
+    counts = (3, 8, 30)
+
+    def density(K: int) -> float:
+        total = 0.0
+        for i in rows:
+            rest = np.delete(np.arange(len(X)), i)
+            mu, s2 = Neighbourhood(kernel, X[rest], y[rest], r[rest], K).moments(X[i : i + 1])
+            total += norm.logpdf(y[i], mu[0], np.sqrt(s2[0] + r[i]))
+        return total
+
+    near = Neighbourhood(kernel, X, y, r, 30)
+    for offered in (counts, counts[:2], counts[:1]):
+        near.choose(offered, rows)
+        assert max(offered, key=density) == near.K
+
+
+def test_no_more_neighbours_than_other_rows() -> None:
+    X = np.arange(6.0)[:, None]
+    near = Neighbourhood(SEARD(1.0, np.ones(1)), X, np.sin(X[:, 0]), np.full(6, 0.1), 50)
+    near.choose((50, 100), np.arange(6))
+    assert near.K == 5
