@@ -9,12 +9,16 @@ from hgpbench.report import compare, summary
 from hgpbench.report.collect import Experiment
 from hgpbench.report.paper import values, verdicts
 
+LONG_ENOUGH = 1.0  # seconds of a fit, for its processor time to say how much of a core it had
+WHOLE_CORE = 0.9
+
 
 def notes(experiment: Experiment) -> list[str]:
     """Notes below the tables of an experiment, each one sentence or two."""
     lines = [_data(experiment), _protocol(experiment), *_columns(experiment), *_marking(experiment)]
     lines += [*values.notes(experiment), *verdicts.notes(experiment)]
-    return [line for line in [*lines, *_machines(experiment), *_sources(experiment)] if line]
+    lines += [*_machines(experiment), *_company(experiment), *_sources(experiment)]
+    return [line for line in lines if line]
 
 
 def target_name(experiment: Experiment) -> str:
@@ -93,6 +97,26 @@ def _machines(experiment: Experiment) -> list[str]:
     mixed = [label for label in experiment.labels if len(_label_machines(experiment, label)) > 1]
     across = f" Runs of one model on different machines or threads: {', '.join(mixed)}." if mixed else ""
     return [f"Times are not comparable throughout: runs were done on {said}.{across}"]
+
+
+def _company(experiment: Experiment) -> list[str]:
+    """Whether runs of one thread had their core to themselves, judged by processor and wall-clock time."""
+    alone = [
+        record.timings
+        for record in experiment.finished
+        if record.provenance.get("threads") == 1
+        and record.timings.get("fit_wall", 0.0) > LONG_ENOUGH
+        and "fit_cpu" in record.timings
+    ]
+    if not alone:
+        return []
+    share = sum(timings["fit_cpu"] for timings in alone) / sum(timings["fit_wall"] for timings in alone)
+    if share >= WHOLE_CORE:
+        return []
+    return [
+        f"Other work ran beside these runs: fits had {share:.0%} of a core on average. Wall-clock times are "
+        "longer for it; processor times tell more."
+    ]
 
 
 def _label_machines(experiment: Experiment, label: str) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hgpbench.metrics import METRICS
 from hgpbench.report.collect import Experiment, Run
 
-COSTS = ("fit_seconds", "predict_seconds", "total_seconds", "peak_memory_bytes")
+COSTS = ("fit_seconds", "predict_seconds", "total_seconds", "processor_seconds", "peak_memory_bytes")
 QUANTITIES = (*METRICS, *COSTS)
 
 
@@ -54,6 +54,8 @@ def values(run: Run) -> dict[str, float]:
         found["predict_seconds"] = timings["predict_wall"]
     if {"fit_wall", "predict_wall"} <= timings.keys():
         found["total_seconds"] = timings["fit_wall"] + timings["predict_wall"]
+    if {"fit_cpu", "predict_cpu"} <= timings.keys():
+        found["processor_seconds"] = timings["fit_cpu"] + timings["predict_cpu"]
     if run.record.peak_memory is not None:
         found["peak_memory_bytes"] = float(run.record.peak_memory)
     return found

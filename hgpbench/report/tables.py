@@ -15,6 +15,7 @@ _COST_TITLES = {
     "fit_seconds": "fit [s]",
     "predict_seconds": "predict [s]",
     "total_seconds": "total [s]",
+    "processor_seconds": "processor [s]",
     "peak_memory_bytes": "peak memory [MB]",
 }
 _COST_DIGITS = 4

@@ -172,6 +172,24 @@ def test_runs_of_one_model_on_two_machines_are_told(results, fake) -> None:
     assert "different machines or threads: a." in text
 
 
+@pytest.mark.parametrize(("share", "is_told"), [(0.5, True), (0.99, False)])
+def test_runs_that_shared_their_core_are_told(share: float, is_told: bool, results, fake) -> None:
+    results.plan("demo", [results.entry("a", 0)])
+    timings = {"fit_wall": 20.0, "fit_cpu": 20.0 * share, "predict_wall": 2.0, "predict_cpu": 2.0}
+    results.finish(fake("a"), 0, timings=timings)
+    (experiment,) = collect(results.root).experiments
+    told = [line for line in section(experiment).notes if "of a core on average" in line]
+    assert told == (
+        [
+            "Other work ran beside these runs: fits had 50% of a core on average. Wall-clock times are longer "
+            "for it; processor times tell more."
+        ]
+        if is_told
+        else []
+    )
+    assert summary.rows(experiment)[0].stats["processor_seconds"].mean == 20.0 * share + 2.0
+
+
 def test_an_experiment_without_any_finished_run_still_has_a_section(results) -> None:
     results.plan("demo", [results.entry("a", 0)])
     made = section(collect(results.root).experiments[0])
