@@ -58,6 +58,7 @@ class ExactProblem:
     def __init__(self, X: Array, y: Array) -> None:
         self.X, self.y = X, y
         self._K = np.empty((len(y), len(y)))
+        self._A = self._K.T  # the same but for round-off, in the order of memory that LAPACK's copy has
         self._L = np.empty((len(y), len(y)), order="F")
 
     def evidence(self, values: dict[str, Array]) -> Bound:
@@ -85,14 +86,14 @@ class ExactProblem:
         """The posterior at these parameters; it owns its matrix."""
         kernel = _kernel(values)
         self._fill(kernel, float(values["sigma2"]))
-        Linv, jitter = inverse_factor(self._K, kernel.s2_k)
+        Linv, jitter = inverse_factor(self._A, kernel.s2_k)
         alpha = (Linv @ self.y) @ Linv
         return ExactPosterior(kernel, self.X, Linv, alpha, kernel.s2_k * (1.0 + JITTER + jitter))
 
     def _factorise(self, kernel: SEARD, sigma2: float) -> tuple[Array, float]:
         """Fill K and the factor of A; alpha = A^-1 y and the relative jitter."""
         self._fill(kernel, sigma2)
-        jitter = JITTER + cholesky(self._K, kernel.s2_k, out=self._L).jitter
+        jitter = JITTER + cholesky(self._A, kernel.s2_k, out=self._L).jitter
         alpha, _ = lapack.dpotrs(self._L, self.y, lower=True)
         return alpha, jitter
 
