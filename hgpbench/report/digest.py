@@ -37,6 +37,7 @@ class Digest:
     log_noise_truth: tuple[float, ...]  # the same of the true noise variance, where it is known
     trace: tuple[tuple[float, float, float], ...]  # iteration, seconds, bound; thinned
     facts: dict[str, float]  # see report.facts
+    log_latent: tuple[float, ...] = ()  # even quantiles of the log variance of f
 
     @property
     def has_constant_noise(self) -> bool:
@@ -71,10 +72,11 @@ def compute(run: Record, arrays: Arrays) -> Digest:
         scores=metrics.score(arrays.y, prediction, run.train_mean, run.train_var),
         is_mixture=prediction.is_mixture,
         pit=_pit_counts(prediction.cdf(arrays.y)),
-        log_noise=_log_noise(prediction.noise_var),
-        log_noise_truth=_log_noise(arrays.extras.get("truth_noise_var", np.empty(0))),
+        log_noise=_log_quantiles(prediction.noise_var),
+        log_noise_truth=_log_quantiles(arrays.extras.get("truth_noise_var", np.empty(0))),
         trace=_thin(arrays.trace),
         facts=facts(arrays, run.train_mean, run.train_var),
+        log_latent=_log_quantiles(np.empty(0) if prediction.f_var is None else prediction.f_var),
     )
 
 
@@ -83,9 +85,9 @@ def _pit_counts(pit: NDArray[np.float64]) -> tuple[int, ...]:
     return tuple(int(count) for count in counts)
 
 
-def _log_noise(noise_var: NDArray[np.float64]) -> tuple[float, ...]:
-    """Even quantiles of the log noise variance over the points where it is positive; empty where none is."""
-    positive = noise_var[noise_var > 0]
+def _log_quantiles(variances: NDArray[np.float64]) -> tuple[float, ...]:
+    """Even quantiles of the log variance over the points where it is positive; empty where none is."""
+    positive = variances[variances > 0]
     if positive.size == 0:
         return ()
     return tuple(np.quantile(np.log(positive), np.linspace(0, 1, NOISE_QUANTILES)).tolist())
@@ -104,7 +106,7 @@ def _read(path: Path, key: dict[str, str]) -> Digest | None:
         body = json.loads(path.read_text(encoding="utf-8"))
         if any(body.pop(name) != value for name, value in key.items()):
             return None
-        for name in ("pit", "log_noise", "log_noise_truth"):
+        for name in ("pit", "log_noise", "log_noise_truth", "log_latent"):
             body[name] = tuple(body[name])
         body["trace"] = tuple(tuple(row) for row in body["trace"])
         return Digest(**body)

@@ -20,6 +20,9 @@ PROVENANCE = {
     "threads": 1,
 }
 
+# The plots of these results: one input, no sweep.
+DRAWN = {"tradeoff", "boxes", "one_input", "variational", "noise", "calibration", "pit", "traces"}
+
 
 @dataclass(frozen=True)
 class Fake:

@@ -12,8 +12,8 @@ from hgpbench.errors import ConfigError
 from hgpbench.report.collect import collect
 from hgpbench.report.document import section
 from hgpbench.report.page import page
-from hgpbench.report.plots import PLOTS
 from hgpbench.report.render import FORMATS
+from tests.report.conftest import DRAWN
 
 VOID = {"meta", "img", "br", "link", "hr"}
 
@@ -101,7 +101,7 @@ def test_a_report_is_no_experiment(built) -> None:
 def test_markdown_shows_the_plots_beside_it(built) -> None:
     folder, made = built
     addresses = re.findall(r"!\[.*?\]\((.*?)\)", (folder / "report" / "report.md").read_text())
-    assert len(addresses) == len(PLOTS)
+    assert len(addresses) == len(DRAWN)
     assert all((folder / "report" / address) in made.files for address in addresses)
     assert "![" not in made.text
 
@@ -119,7 +119,7 @@ def test_page_is_self_contained_well_formed_and_escaped(built) -> None:
     assert "&lt;script&gt;alert" in text
     for part in ('name="viewport"', "@media print", "prefers-color-scheme: dark", "overflow-x: auto"):
         assert part in text
-    assert parsed.tags.count("img") == len(PLOTS)
+    assert parsed.tags.count("img") == len(DRAWN)
     assert parsed.tags.count("table") == 3
 
 

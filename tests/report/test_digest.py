@@ -10,6 +10,7 @@ import pytest
 from hgpbench import metrics
 from hgpbench.bench import record
 from hgpbench.errors import RecordError
+from hgpbench.prediction import Prediction
 from hgpbench.report import digest
 from hgpbench.report.plots.distributions import coverage
 
@@ -106,3 +107,13 @@ def test_predictions_that_cannot_be_scored_are_refused(run) -> None:
         digest.compute(found, replace(arrays, y=arrays.y[:-1]))
     with pytest.raises(RecordError, match="training targets"):
         digest.compute(replace(found, train_var=None), arrays)
+
+
+def test_variances_of_f_are_kept_where_the_model_tells_them(run) -> None:
+    folder, found = run
+    arrays = record.read_arrays(folder)
+    kept = digest.compute(found, arrays).log_latent
+    assert kept[0] == pytest.approx(np.log(arrays.prediction.f_var.min()))
+    assert kept[-1] == pytest.approx(np.log(arrays.prediction.f_var.max()))
+    silent = Prediction(arrays.prediction.mean, arrays.prediction.var, arrays.prediction.noise_var)
+    assert digest.compute(found, replace(arrays, prediction=silent)).log_latent == ()

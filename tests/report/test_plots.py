@@ -13,8 +13,10 @@ from hgpbench import report
 from hgpbench.report.collect import collect
 from hgpbench.report.pictures import draw, save
 from hgpbench.report.plots import PLOTS, style
-from hgpbench.report.plots.distributions import density
+from hgpbench.report.plots.distributions import density, noise
+from hgpbench.report.plots.scores import SHOWN, boxes, tradeoff
 from hgpbench.report.plots.sweeps import sweeps
+from tests.report.conftest import DRAWN
 
 
 def many(fake):
@@ -45,7 +47,6 @@ def swept(fake):
     ]
 
 
-EVERYWHERE = {"tradeoff", "boxes", "one_input", "variational", "noise", "calibration", "pit", "traces"}
 SITUATIONS = {
     "one run": (lambda fake: [fake("solo", 0.3)], 1),
     "narrow times": (lambda fake: [fake(f"m{i}", 0.1 * i, seconds=0.02 * 2**i) for i in range(5)], 2),
@@ -66,7 +67,7 @@ def figures(experiment) -> dict[str, Figure]:
         made = {name: figure for name, figure in drawn.items() if figure is not None}
         for figure in made.values():
             figure.draw_without_rendering()
-    assert made.keys() >= EVERYWHERE
+    assert made.keys() >= DRAWN
     return made
 
 
@@ -101,6 +102,7 @@ def test_no_text_of_a_sweep_overlaps_another(results, fake) -> None:
 def legible(figure: Figure) -> list[Text]:
     """Visible texts: titles, axis labels, legends, and tick labels inside their axis."""
     found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    found += [legend.get_title() for legend in figure.legends]
     for part in (figure._supxlabel, figure._supylabel):
         if part is not None:
             found.append(part)
@@ -151,6 +153,56 @@ def test_scores_that_are_not_finite_are_left_out_of_plots_only(results, fake) ->
     figures(replace(experiment, runs=tuple(runs)))
 
 
+def scores_of(experiment, scores: dict[str, tuple[float, float]]):
+    """The experiment with other SMSE and MSLL of some labels."""
+    runs = [
+        replace(
+            run, digest=replace(run.digest, scores=run.digest.scores | dict(zip(SHOWN, found, strict=True)))
+        )
+        if (found := scores.get(run.entry.label))
+        else run
+        for run in experiment.runs
+    ]
+    return replace(experiment, runs=tuple(runs))
+
+
+@pytest.mark.parametrize("plot", [tradeoff, boxes])
+@pytest.mark.parametrize(
+    ("scores", "left_out"),
+    [
+        ({"a": (1.01, -0.01), "b": (0.2, -0.9), "c": (0.18, -1.1)}, ["a"]),
+        ({"a": (1.01, -0.3), "b": (0.2, -0.9), "c": (1.4, 2.0)}, []),
+        ({"a": (1.0, 0.0), "b": (1.0, 0.0), "c": (0.99, 0.01)}, []),
+        ({"a": (1.0, 0.0), "b": (0.2, -0.9), "c": (1.0, 0.0)}, ["a", "c"]),
+    ],
+)
+def test_labels_that_learned_nothing_do_not_squeeze_the_others(results, fake, plot, scores, left_out) -> None:
+    results.experiment("demo", [fake("a"), fake("b"), fake("c")], seeds=2)
+    experiment = scores_of(collect(results.root).experiments[0], scores)
+    with style.context():
+        figure = plot(experiment, style.assign(experiment.labels))
+    assert figure is not None
+    note = figure.legends[0].get_title().get_text() if figure.legends else ""
+    assert note.partition(": ")[2] == ", ".join(left_out)
+    shown = [smse for label, (smse, _) in scores.items() if label not in left_out]
+    low, high = figure.axes[0].get_ylim() if plot is tradeoff else figure.axes[0].get_xlim()
+    assert low <= min(shown) <= max(shown) <= high
+    assert (low <= 1.0 <= high) == any(smse > 0.9 for smse in shown)
+
+
+def test_variance_of_f_is_shown_where_it_took_the_place_of_constant_noise(results, fake) -> None:
+    results.experiment("demo", [fake("fitc", 1.0, noise=1e-3), fake("vsgp", 0.1, noise=0.1)], seeds=2)
+    experiment = collect(results.root).experiments[0]
+    with style.context():
+        figure = noise(experiment, style.assign(experiment.labels))
+    assert figure is not None
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == ["truth", "fitc", "vsgp", "fitc: variance of f"]
+    (curve,) = (line for line in figure.axes[0].lines if len(line.get_xdata()) > 2)
+    peak = curve.get_xdata()[np.argmax(curve.get_ydata())]
+    assert peak == pytest.approx(np.log(0.501), abs=0.1)
+
+
 def test_a_label_looks_the_same_in_every_experiment(results, fake) -> None:
     results.experiment("first", [fake("a"), fake("b", 0.3)], seeds=1)
     results.experiment("second", [fake("b", 0.3)], seeds=1)
@@ -176,8 +228,8 @@ def test_files_are_repeatable_and_settings_are_left_alone(results, fake, tmp_pat
     assert first == second
     assert dict(mpl.rcParams) == before
     shown, written = save(first, tmp_path)
-    assert {path.stem for path in written} == {f"demo-{name}" for name in EVERYWHERE}
-    assert len(written) == 2 * len(EVERYWHERE)
+    assert {path.stem for path in written} == {f"demo-{name}" for name in DRAWN}
+    assert len(written) == 2 * len(DRAWN)
     assert all(path.stat().st_size > 1000 for path in written)
     for _, address in shown["demo"]:
         assert (tmp_path / address).read_bytes().startswith(b"\x89PNG")

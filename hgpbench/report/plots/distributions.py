@@ -19,15 +19,21 @@ Array = NDArray[np.float64]
 _GRID = 400
 _BARS = 20
 _PIT_COLUMNS = 4
+_THIN = 0.8  # of curves that are not of the noise
 
 
 def noise(experiment: Experiment, styles: Styles) -> Figure | None:
-    """Density of the log noise variance over test points; a model with constant noise is a vertical line."""
+    """Density of the log noise variance over test points; a model with constant noise is a vertical line.
+
+    Where such a model blames most of the variance on f instead, as FITC does, that variance is drawn too: it
+    has taken the noise's place.
+    """
     curves, lines = _noise_samples(experiment)
+    instead = {label: sample for label in lines if (sample := _latent_sample(experiment, label)) is not None}
     truth = _pooled(
         [each.log_noise_truth for label in experiment.labels for each in experiment.done(label).values()]
     )
-    samples = [*curves.values(), *lines.values(), *([truth] if truth.size else [])]
+    samples = [*curves.values(), *lines.values(), *instead.values(), *([truth] if truth.size else [])]
     if not curves and not lines:
         return None
     grid = np.linspace(*_span(samples), _GRID)
@@ -39,6 +45,8 @@ def noise(experiment: Experiment, styles: Styles) -> Figure | None:
         handles.append(Patch(color="#cccccc", label="truth"))
     for label, sample in curves.items():
         axes.plot(grid, density(sample, grid), color=styles[label].colour, linestyle=styles[label].line)
+    for label, sample in instead.items():
+        axes.plot(grid, density(sample, grid), color=styles[label].colour, linewidth=_THIN)
     for label, values in lines.items():
         how = styles[label]
         axes.axvline(float(np.mean(values)), color=how.colour, linestyle=how.line)
@@ -49,6 +57,10 @@ def noise(experiment: Experiment, styles: Styles) -> Figure | None:
     axes.set_ylim(0, 1.05)
     handles += [
         style.legend_line(label, styles[label]) for label in experiment.labels if label in curves | lines
+    ]
+    handles += [
+        style.Line2D([], [], color=styles[label].colour, linewidth=_THIN, label=f"{label}: variance of f")
+        for label in instead
     ]
     style.legend_below(drawn, handles)
     return drawn
@@ -135,6 +147,14 @@ def _noise_samples(experiment: Experiment) -> tuple[dict[str, Array], dict[str, 
         else:
             curves[label] = _pooled([digest.log_noise for digest in told])
     return curves, lines
+
+
+def _latent_sample(experiment: Experiment, label: str) -> Array | None:
+    """Log variances of f, where at most test points they exceed the noise."""
+    told = [each for each in experiment.done(label).values() if each.log_noise and each.log_latent]
+    if not told or not all(np.median(each.log_latent) > each.log_noise[0] for each in told):
+        return None
+    return _pooled([each.log_latent for each in told])
 
 
 def _pooled(parts: list[tuple[float, ...]]) -> Array:

@@ -94,18 +94,20 @@ def figure(height: float, width: float = WIDTH) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def legend_below(drawn: Figure, handles: Sequence[Artist]) -> None:
-    """A legend under the axes, in as many columns as there is room for."""
-    if not handles:
+def legend_below(drawn: Figure, handles: Sequence[Artist], note: str = "") -> None:
+    """A legend under the axes, in as many columns as there is room for, and a note above it."""
+    if not handles and not note:
         return
+    title = wrapped(note, int(drawn.get_figwidth() * _LETTERS_PER_INCH))
     letters = [len(str(handle.get_label())) + _HANDLE_LETTERS for handle in handles]
     room = drawn.get_size_inches()[0] * _LETTERS_PER_INCH
     columns = next(
         (k for k in range(len(letters), 1, -1) if sum(map(max, np.array_split(letters, k))) <= room), 1
     )
     # The legend comes on top of the height that was asked for; it must not eat the axes.
-    drawn.set_figheight(drawn.get_figheight() + _LEGEND_ROW * math.ceil(len(handles) / columns))
-    drawn.legend(handles=handles, loc="outside lower center", ncols=columns)
+    lines = math.ceil(len(handles) / columns) + (title.count("\n") + 1 if title else 0)
+    drawn.set_figheight(drawn.get_figheight() + _LEGEND_ROW * lines)
+    drawn.legend(handles=handles, loc="outside lower center", ncols=columns, title=title, title_fontsize=9)
 
 
 def legend_line(label: str, style: Style) -> Line2D:
