@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.latent import Latent
+from hgpbench.gp.latent import Latent, Outer
 from hgpbench.gp.linalg import JITTER, Array, diagonal, rowdots
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
@@ -78,10 +78,9 @@ def _trace_term(f: Latent, rho: Array) -> float:
 
 def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
     """dV = diag(rho) V (I - B^-1) + beta alpha^T and dV^T V = B - 2 I + B^-1 + alpha alpha^T."""
-    beta = rho * e
-    row_sums, grad = f.pull(rho, f.M, [(beta, alpha @ f.Linv)])
-    # The row sums of dKnm * Knm are those of dV * V: they give diag(V (I - B^-1) V^T) without another pass.
-    t = 0.5 * (rho * (e * e + f.kd) - (row_sums - beta * (y - e)))
+    # The row sums of (V (I - B^-1) L^-1) * Knm are diag(V (I - B^-1) V^T): no pass of its own for them.
+    explained, grad = f.pull(rho, f.M, [Outer(rho * e, alpha @ f.Linv, y - e)])
+    t = 0.5 * rho * (e * e + f.kd - explained)
     return t, grad + _inducing(f, alpha, -0.5 * float(rho.sum()))
 
 
@@ -90,7 +89,7 @@ def _fitc_back(f: Latent, rho: Array, slack: Array, e: Array, alpha: Array) -> t
     posterior = np.maximum(f.kd - slack - f.apply(f.M), 0.0)  # diag(V B^-1 V^T)
     t = 0.5 * rho * (e * e + posterior)
     excess = 2.0 * rho * t
-    _, grad = f.pull(-excess, f.Linv, [(rho * e, alpha @ f.Linv)], applied=rho)
+    _, grad = f.pull(-excess, f.Linv, [Outer(rho * e, alpha @ f.Linv, f.V @ alpha)], applied=rho)
     f.B -= f.gram(excess, out=f.M)  # M has served; above the diagonal B is nobody's
     return t, grad + _inducing(f, alpha, float(rho @ (t - 0.5)))
 

@@ -9,17 +9,24 @@ elementwise passes over one panel find it there.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
+from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet
 from hgpbench.gp.posterior import Posterior
 
 PANEL_BYTES = 600_000
-RANK = 2  # columns kept free for the outer products of a derivative
+
+
+class Outer(NamedTuple):
+    """An outer product left right^T, left (n,) and right (m,), with ``along`` = Knm right (n,)."""
+
+    left: Array
+    right: Array
+    along: Array
 
 
 class Latent:
@@ -35,9 +42,8 @@ class Latent:
             np.zeros((m, m), order="F") for _ in range(6)
         )
         self.kd = self.jitter = np.nan
-        self._stack = np.zeros((m + RANK, m), order="F")
         self._tall = [np.empty((0, m)) for _ in range(3)]
-        self._scaled, self._stacked = np.empty((0, m)), np.empty((0, m + RANK))
+        self._scratch, self._ones = np.empty((0, m)), np.ones(m)
         self.resize(n)
 
     def resize(self, n: int) -> None:
@@ -48,23 +54,22 @@ class Latent:
         self.Knm, self.V, self.P = (memory[:n] for memory in self._tall)
         n_panels = -(-n // max(32, PANEL_BYTES // (8 * self.m)))
         self._panel = -(-n // n_panels)
-        if self._panel > len(self._scaled):
-            self._scaled = np.empty((self._panel, self.m))
-            self._stacked = np.zeros((self._panel, self.m + RANK))
+        if self._panel > len(self._scratch):
+            self._scratch = np.empty((self._panel, self.m))
 
     def project(self, kernel: SEARD, X: Array, Z: Array, jitter: float = JITTER) -> None:
         """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops."""
         self.kernel, self.Z, shift = kernel, Z, Z.mean(axis=0)
         self.X_aug, self.Z_aug = kernel.augment(X, shift), kernel.augment(Z, shift)
-        dual = kernel.dual(self.Z_aug)
-        np.exp(np.matmul(self.Z_aug, dual.T, out=self.Kmm.T), out=self.Kmm)
+        dual = np.asfortranarray(kernel.dual(self.Z_aug))
+        _exp_product(dual, self.Z_aug, out=self.Kmm)  # symmetric
         self.jitter = inverse_factor(self.Kmm, kernel.s2_k, jitter, out=self.Linv).jitter
         # The jitter belongs to the prior: Kmm and the prior variances carry the same nugget.
         self.kd = kernel.s2_k * (1.0 + self.jitter)
         diagonal(self.Kmm)[...] = self.kd
         for rows in self._panels():
             K, V = self.Knm[rows], self.V[rows]
-            np.exp(np.matmul(self.X_aug[rows], dual.T, out=K), out=K)
+            _exp_product(dual, self.X_aug[rows], out=K.T)
             V[...] = K
             blas.dtrmm(1.0, self.Linv, V.T, lower=True, overwrite_b=True)
 
@@ -72,7 +77,7 @@ class Latent:
         """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran ``out`` (m, m): n m^2 flops."""
         roots = np.sqrt(weights)
         for rows in self._panels():
-            S = self._scaled[: rows.stop - rows.start]
+            S = self._scratch[: rows.stop - rows.start]
             np.einsum("nm,n->nm", self.V[rows], roots[rows], out=S)  # quicker than broadcasting
             blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=out, lower=True, overwrite_c=True)
         return out
@@ -93,46 +98,43 @@ class Latent:
         return (self.LBinv @ b) @ self.LBinv
 
     def apply(self, M: Array) -> Array:
-        """P = V M, kept for ``pull``; returns diag(P Kmn): 2 n m^2 flops."""
-        dots = np.empty(self.n)
+        """P = (V M) * Knm, kept for ``pull``; returns its row sums, diag(V M Kmn): 2 n m^2 flops."""
+        self.p = np.empty(self.n)
         for rows in self._panels():
-            P = self.P[rows]
-            blas.dgemm(1.0, M, self.V[rows].T, c=P.T, trans_a=True, overwrite_c=True)
-            dots[rows] = rowdots(P, self.Knm[rows])
-        return dots
+            self.p[rows] = self._product(rows, M, out=self.P[rows])
+        return self.p
 
     def pull(
-        self,
-        weights: Array,
-        M: Array,
-        outer: Sequence[tuple[Array, Array]],
-        applied: Array | None = None,
+        self, weights: Array, M: Array, outer: Sequence[Outer], applied: Array | None = None
     ) -> tuple[Array, KernelGrad]:
-        """Pull dKnm = diag(weights) V M + sum of outer products [+ diag(applied) P] back to the kernel.
+        """Pull dKnm = diag(weights) V M + outer products [+ diag(applied) V M of ``apply``] to the kernel.
 
-        The outer products are pairs (n,), (m,), at most ``RANK``. Returns the row sums of dKnm * Knm as
-        well, and destroys P: 2 n m^2 flops.
+        The kernel wants sums over dKnm * Knm only, from which the diagonals come out: they scale d + 2
+        columns of inputs instead of m of V. Returns diag(V M Kmn) as well: 2 n m^2 flops.
         """
-        m, stack = self.m, self._stack
-        stack[:m] = M
-        for k, (_, right) in enumerate(outer):
-            stack[m + k] = right
-        sums, row_sums, ones = np.zeros((m, self.X_aug.shape[1]), order="F"), np.empty(self.n), np.ones(m)
+        sums, *lefts = (part.T for part in np.zeros((1 + len(outer), self.X_aug.shape[1], self.m)))
+        row_sums = np.empty(self.n)
         for rows in self._panels():
-            S, W = self._stacked[: rows.stop - rows.start], self.P[rows]
-            np.einsum("nm,n->nm", self.V[rows], weights[rows], out=S[:, :m])
-            for k, (left, _) in enumerate(outer):
-                S[:, m + k] = left[rows]
+            X_aug, K, W = self.X_aug[rows], self.Knm[rows], self._scratch[: rows.stop - rows.start]
+            row_sums[rows] = self._product(rows, M, out=W)
+            _add_product(W, X_aug, weights[rows], out=sums)
             if applied is not None:
-                np.einsum("nm,n->nm", W, applied[rows], out=W)
-            blas.dgemm(
-                1.0, stack, S.T, beta=float(applied is not None), c=W.T, trans_a=True, overwrite_c=True
-            )
-            W *= self.Knm[rows]
-            np.matmul(W, ones, out=row_sums[rows])
-            blas.dgemm(1.0, W.T, self.X_aug[rows].T, beta=1.0, c=sums, trans_b=True, overwrite_c=True)
-        stack[m:] = 0.0
-        return row_sums, self.kernel.gather(self.X_aug, self.Z_aug, row_sums, sums)
+                _add_product(self.P[rows], X_aug, applied[rows], out=sums)
+            for (left, _, _), part in zip(outer, lefts, strict=True):
+                _add_product(K, X_aug, left[rows], out=part)
+        total = weights * row_sums
+        if applied is not None:
+            total += applied * self.p
+        for (left, right, along), part in zip(outer, lefts, strict=True):
+            total += left * along
+            sums += right[:, None] * part
+        return row_sums, self.kernel.gather(self.X_aug, self.Z_aug, total, sums)
+
+    def _product(self, rows: slice, M: Array, out: Array) -> Array:
+        """(V M) * Knm of some rows into ``out``; returns its row sums."""
+        blas.dgemm(1.0, M, self.V[rows].T, c=out.T, trans_a=True, overwrite_c=True)
+        out *= self.Knm[rows]
+        return out @ self._ones
 
     def pull_inducing(self, low: Array, product: Array, dkd: float) -> KernelGrad:
         """Pull dKmm = -1/2 L^-T H L^-1, with H L^-1 = symmetric(low) L^-1 + product, and dkd to the kernel.
@@ -145,7 +147,7 @@ class Latent:
         blas.dtrmm(1.0, self.Linv, product, trans_a=True, lower=True, overwrite_b=True)  # m^3
         product *= self.Kmm
         grad = self.kernel.gather_sym(self.Z_aug, product)
-        return replace(grad, ds2_k=grad.ds2_k + dkd * self.kd / self.kernel.s2_k)
+        return KernelGrad(grad.ds2_k + dkd * self.kd / self.kernel.s2_k, grad.dell, grad.dZ)
 
     def posterior(self, mean: Array, prior_mean: float = 0.0) -> Posterior:
         """The process at new inputs, given the whitened mean (m,) and the covariance B^-1."""
@@ -157,3 +159,16 @@ class Latent:
     def _panels(self) -> Iterator[slice]:
         for start in range(0, self.n, self._panel):
             yield slice(start, min(start + self._panel, self.n))
+
+
+def _exp_product(dual: Array, aug: Array, out: Array) -> None:
+    """exp(dual aug^T), ``dual`` and ``out`` in Fortran order: a kernel matrix from its augmented inputs."""
+    blas.dgemm(1.0, dual, aug.T, c=out, overwrite_c=True)
+    np.exp(out, out=out)
+
+
+def _add_product(W: Array, X: Array, weights: Array, out: Array) -> None:
+    """Add W^T diag(weights) X to ``out`` (m, d)."""
+    weighted = X * weights[:, None]
+    # scipy's gemm, for tall and narrow matrices numpy's is slow
+    blas.dgemm(1.0, W.T, weighted.T, beta=1.0, c=out, trans_b=True, overwrite_c=True)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import KernelGrad
-from hgpbench.gp.latent import Latent
+from hgpbench.gp.latent import Latent, Outer
 from hgpbench.gp.linalg import Array, diagonal
 
 
@@ -44,7 +44,7 @@ def moments(g: Latent, lam: Array, mu0: float, w: Array | None = None) -> NoiseM
         w = (lam - 0.5) @ g.V
     mu_g = mu0 + g.V @ w
     s2_g = g.kd - g.apply(g.M)
-    trace_Bi = float(np.vdot(g.LBinv, g.LBinv))
+    trace_Bi = float(np.vdot(g.LBinv.T, g.LBinv.T))  # C-ordered: vdot copies others
     kl = 0.5 * (trace_Bi + float(w @ w) - g.m + logdet_B)
     return NoiseMoments(mu_g, s2_g, kl, w)
 
@@ -63,14 +63,14 @@ def pullback(
     blas.dtrmm(1.0, g.LBinv, EL, lower=True, trans_a=True, overwrite_b=True)  # u^3
     Vh = h @ g.V
     dw = Vh - q.w
-    Vdw = g.V @ dw if tied else np.zeros_like(lam)
-    outer = [(h, q.w @ g.Linv)]
+    outer = [Outer(h, q.w @ g.Linv, q.mu_g - mu0)]
     if tied:
-        outer.append((lam - 0.5, dw @ g.Linv))
-    row_sums, grad = g.pull(lam, EL, outer, applied=t)
-    # Row sums of dKnu * Knu are those of dV * V; what lambda owns of them is lam diag(V E V^T).
-    rest = t * (g.kd - q.s2_g) + h * (q.mu_g - mu0) + (lam - 0.5) * Vdw
-    dlam = 0.5 * (row_sums - rest) / lam + Vdw
+        Vdw = g.V @ dw
+        outer.append(Outer(lam - 0.5, dw @ g.Linv, Vdw))
+    v_E, grad = g.pull(lam, EL, outer, applied=t)  # v_E = diag(V E V^T)
+    dlam = 0.5 * v_E
+    if tied:
+        dlam += Vdw
     # dV^T V = T - I + B^-1 - E + w (V^T h)^T [+ dw w^T]
     diagonal(T)[...] -= 1.0
     blas.dger(1.0, q.w, Vh, a=T, overwrite_a=True)
