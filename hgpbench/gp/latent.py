@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet
+from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse_factor, logdet
 from hgpbench.gp.posterior import Posterior
 
 PANEL_BYTES = 600_000

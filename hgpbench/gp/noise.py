@@ -7,11 +7,11 @@ w = V^T (lam - 1/2); a free ``w`` has the same optimum and suits the natural ste
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas
+from scipy.linalg.blas import dger
 
 from hgpbench.gp.kernels import KernelGrad
 from hgpbench.gp.latent import Latent, Outer
-from hgpbench.gp.linalg import Array, diagonal
+from hgpbench.gp.linalg import Array, blas, diagonal
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,9 @@ def pullback(
         dlam += Vdw
     # dV^T V = T - I + B^-1 - E + w (V^T h)^T [+ dw w^T]
     diagonal(T)[...] -= 1.0
-    blas.dger(1.0, q.w, Vh, a=T, overwrite_a=True)
+    dger(1.0, q.w, Vh, a=T, overwrite_a=True)
     if tied:
-        blas.dger(1.0, dw, q.w, a=T, overwrite_a=True)
+        dger(1.0, dw, q.w, a=T, overwrite_a=True)
     g.N -= EL
     grad += g.pull_inducing(T, g.N, -0.5 * float(t.sum()))
     return NoiseGrad(dlam, float(h.sum()), dw, grad)

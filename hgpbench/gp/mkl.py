@@ -1,0 +1,179 @@
+"""The routines of Intel's MKL that the bounds live on, where its wheel is installed (the extra ``fast``).
+
+They stand in for scipy's of the same names and arguments (``scipy.linalg.blas.dgemm`` and so on), always in
+place and always with lower triangles. MKL has what OpenBLAS lacks, quick small triangular kernels. Called
+through ctypes, it runs without the interpreter's lock.
+"""
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from importlib import metadata
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_INT32 = 0  # MKL_INTERFACE_LP64, whatever the environment says
+_REPRODUCIBLE = 2  # MKL_CBWR_AUTO: the same bits wherever in memory the same numbers lie
+_ARGUMENTS = {"dgemm": 13, "dsymm": 12, "dsyrk": 10, "dtrmm": 11, "dpotrf": 5, "dtrtri": 6, "dlaset": 7}
+
+
+def load() -> "MKL | None":
+    """The library of the wheel, whatever else lies on the system's path; None where there is none."""
+    try:
+        files = metadata.files("mkl") or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name.startswith(("libmkl_rt.so", "mkl_rt.")) and file.suffix != ".lib":
+            return MKL(ctypes.CDLL(str(file.locate())))
+    return None
+
+
+class MKL:
+    """Products and factorisations in place, on Fortran-ordered matrices in double precision."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        library.MKL_Set_Interface_Layer(_INT32)
+        library.MKL_CBWR_Set(_REPRODUCIBLE)
+        self._gemm, self._symm, self._syrk, self._trmm, self._potrf, self._trtri, self._laset = (
+            _routine(library, name, count) for name, count in _ARGUMENTS.items()
+        )
+
+    def dgemm(
+        self,
+        alpha: float,
+        a: Array,
+        b: Array,
+        beta: float = 0.0,
+        *,
+        c: Array,
+        trans_a: bool = False,
+        trans_b: bool = False,
+        overwrite_c: Literal[True] = True,
+    ) -> Array:
+        """c = alpha op(a) op(b) + beta c."""
+        m, n, k = *c.shape, a.shape[not trans_a]
+        if a.shape != ((k, m) if trans_a else (m, k)) or b.shape != ((n, k) if trans_b else (k, n)):
+            raise ValueError(f"gemm of shapes {a.shape} and {b.shape} into {c.shape}")
+        # fmt: off
+        self._gemm(
+            _T if trans_a else _N, _T if trans_b else _N, _int(m), _int(n), _int(k), _real(alpha),
+            _data(a), _int(len(a)), _data(b), _int(len(b)), _real(beta), _data(c), _int(m),
+        )
+        # fmt: on
+        return c
+
+    def dsymm(
+        self,
+        alpha: float,
+        a: Array,
+        b: Array,
+        beta: float = 0.0,
+        *,
+        c: Array,
+        lower: Literal[True] = True,
+        overwrite_c: Literal[True] = True,
+    ) -> Array:
+        """c = alpha a b + beta c, with a symmetric."""
+        m, n = c.shape
+        if a.shape != (m, m) or b.shape != c.shape:
+            raise ValueError(f"symm of shapes {a.shape} and {b.shape} into {c.shape}")
+        # fmt: off
+        self._symm(
+            _L, _L, _int(m), _int(n), _real(alpha),
+            _data(a), _int(m), _data(b), _int(m), _real(beta), _data(c), _int(m),
+        )
+        # fmt: on
+        return c
+
+    def dsyrk(
+        self,
+        alpha: float,
+        a: Array,
+        beta: float = 0.0,
+        *,
+        c: Array,
+        lower: Literal[True] = True,
+        overwrite_c: Literal[True] = True,
+    ) -> Array:
+        """c = alpha a a^T + beta c."""
+        m, k = a.shape
+        if c.shape != (m, m):
+            raise ValueError(f"syrk of shape {a.shape} into {c.shape}")
+        self._syrk(_L, _N, _int(m), _int(k), _real(alpha), _data(a), _int(m), _real(beta), _data(c), _int(m))
+        return c
+
+    def dtrmm(
+        self,
+        alpha: float,
+        a: Array,
+        b: Array,
+        *,
+        side: bool = False,
+        lower: Literal[True] = True,
+        trans_a: bool = False,
+        overwrite_b: Literal[True] = True,
+    ) -> Array:
+        """b = alpha op(a) b, or alpha b op(a) with ``side``."""
+        m, n = b.shape
+        k = n if side else m
+        if a.shape != (k, k):
+            raise ValueError(f"trmm of shapes {a.shape} and {b.shape}")
+        # fmt: off
+        self._trmm(
+            _R if side else _L, _L, _T if trans_a else _N, _N, _int(m), _int(n), _real(alpha),
+            _data(a), _int(k), _data(b), _int(m),
+        )
+        # fmt: on
+        return b
+
+    def invert_factor(self, a: Array) -> bool:
+        """Replace ``a`` by the inverse of its Cholesky factor; False when it is not positive definite."""
+        m, info = len(a), ctypes.c_int()
+        status = ctypes.addressof(info)
+        self._potrf(_L, _int(m), _data(a), _int(m), status)
+        if info.value == 0:
+            self._trtri(_L, _N, _int(m), _data(a), _int(m), status)
+        if m > 1:  # nothing above the diagonal: the block to the right of it, from its own diagonal upwards
+            self._laset(_U, _int(m - 1), _int(m - 1), _real(0.0), _real(0.0), _data(a) + 8 * m, _int(m))
+        return info.value == 0
+
+
+def _routine(library: ctypes.CDLL, name: str, count: int) -> Callable[..., None]:
+    routine = library[name]
+    routine.restype, routine.argtypes = None, [ctypes.c_void_p] * count
+    return routine
+
+
+# Fortran takes every argument by address. Sizes and factors recur: each is stored once and for good.
+
+_kept: list[Any] = []
+
+
+def _address(constant: Any) -> int:
+    _kept.append(constant)
+    return ctypes.addressof(constant)
+
+
+@cache
+def _int(value: int) -> int:
+    return _address(ctypes.c_int(value))
+
+
+@cache
+def _real(value: float) -> int:
+    return _address(ctypes.c_double(value))
+
+
+_L, _U, _R, _N, _T = (_address(ctypes.c_char(letter)) for letter in (b"L", b"U", b"R", b"N", b"T"))
+
+
+def _data(A: Array) -> int:
+    """The address of a matrix; the buffer refuses one that is not contiguous or not writeable."""
+    if A.dtype != np.float64:
+        raise ValueError("MKL's routines are those for double precision")
+    return ctypes.addressof(ctypes.c_char.from_buffer(A.T.data))

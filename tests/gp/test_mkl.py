@@ -1,0 +1,152 @@
+"""MKL's routines beside scipy's. The wrapper is tested on scipy's own library too, so nothing hangs on MKL."""
+
+import ctypes
+import itertools
+from importlib import metadata
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import blas, cython_blas, cython_lapack
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from hgpbench.gp import latent, linalg, mkl, noise, vshgp
+
+INSTALLED = mkl.load()
+needs_mkl = pytest.mark.skipif(INSTALLED is None, reason="the extra 'fast' is not installed")
+
+
+class Stand:
+    """scipy's BLAS and LAPACK behind the few names that the wrapper asks MKL for."""
+
+    def __getattr__(self, name):
+        return lambda setting: 0
+
+    def __getitem__(self, name):
+        capsule = (cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__)[name]
+        name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+        name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+        pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        return ctypes.CFUNCTYPE(None)(pointer_of(capsule, name_of(capsule)))
+
+
+@pytest.fixture(params=["stand", pytest.param("mkl", marks=needs_mkl)])
+def routines(request):
+    return INSTALLED if request.param == "mkl" else mkl.MKL(Stand())
+
+
+def draw(*shape, seed=0):
+    return np.asfortranarray(np.random.default_rng(seed).normal(size=shape))
+
+
+def use(monkeypatch, chosen):
+    """Let the bounds work with ``chosen``; None for scipy."""
+    for module in (latent, linalg, noise):
+        monkeypatch.setattr(module, "blas", chosen or blas)
+    monkeypatch.setattr(linalg, "_mkl", chosen)
+
+
+@pytest.mark.parametrize(("trans_a", "trans_b"), list(itertools.product([False, True], repeat=2)))
+def test_gemm(routines, trans_a, trans_b):
+    a, b, c = draw(*((5, 7) if trans_a else (7, 5))), draw(*((4, 5) if trans_b else (5, 4))), draw(7, 4)
+    options = {"trans_a": trans_a, "trans_b": trans_b, "beta": 0.5}
+    expected = blas.dgemm(-2.0, a, b, c=c, **options)
+    assert routines.dgemm(-2.0, a, b, c=c, **options) is c
+    assert_allclose(c, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_symm_and_syrk_use_lower_triangles(routines):
+    a, b, c = draw(5, 5), draw(5, 3), draw(5, 3, seed=1)
+    expected = blas.dsymm(-0.5, a, b, beta=2.0, c=c, lower=True)
+    assert_allclose(routines.dsymm(-0.5, a, b, beta=2.0, c=c), expected, rtol=1e-13, atol=1e-13)
+    expected = blas.dsyrk(-1.0, b, beta=1.0, c=a, lower=True)
+    assert_allclose(routines.dsyrk(-1.0, b, beta=1.0, c=a), expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(("side", "trans_a"), list(itertools.product([False, True], repeat=2)))
+def test_trmm(routines, side, trans_a):
+    a, b = draw(5, 5), draw(*((3, 5) if side else (5, 3)))
+    expected = blas.dtrmm(-1.5, a, b, side=side, trans_a=trans_a, lower=True)
+    assert routines.dtrmm(-1.5, a, b, side=side, trans_a=trans_a) is b
+    assert_allclose(b, expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 100])
+def test_inverse_factors(routines, m):
+    root = draw(m, m)
+    A = np.asfortranarray(root @ root.T + m * np.eye(m))
+    expected = np.tril(np.linalg.inv(np.linalg.cholesky(A)))
+    A[np.triu_indices(m, 1)] = np.nan  # not read, and cleared
+    assert routines.invert_factor(A)
+    assert_allclose(A, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_indefinite_matrices_are_told(routines):
+    assert not routines.invert_factor(np.asfortranarray(np.diag([1.0, -1.0, 1.0])))
+
+
+def test_what_would_be_misread_is_refused(routines):
+    square, wide = np.eye(3, order="F"), np.ones((3, 4), order="F")
+    with pytest.raises(TypeError, match="contiguous"):
+        routines.dtrmm(1.0, square, np.ones((3, 4)))
+    with pytest.raises(ValueError, match="double"):
+        routines.dtrmm(1.0, square.astype(np.float32), wide)
+    with pytest.raises(ValueError, match="trmm of shapes"):
+        routines.dtrmm(1.0, square, wide, side=True)
+    with pytest.raises(ValueError, match="gemm of shapes"):
+        routines.dgemm(1.0, square, wide, c=square)
+    with pytest.raises(ValueError, match="symm of shapes"):
+        routines.dsymm(1.0, square, wide, c=square)
+    with pytest.raises(ValueError, match="syrk of shape"):
+        routines.dsyrk(1.0, np.ones((4, 3), order="F"), c=square)
+    wide.flags.writeable = False
+    with pytest.raises(TypeError, match="not writable"):
+        routines.dtrmm(1.0, square, wide)
+
+
+def test_the_bound_does_not_depend_on_the_library(routines, monkeypatch):
+    rng = np.random.default_rng(3)
+    n, m, d = 150, 70, 4  # well conditioned: what differs is round-off
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    values = {
+        "s2_kf": np.asarray(1.0), "ell_f": np.ones(d), "Xm": X[:m],
+        "s2_kg": np.asarray(0.7), "ell_g": np.ones(d), "Xu": X[-m:],
+        "mu0": np.asarray(-1.0), "lam": rng.uniform(0.4, 0.6, n),
+    }  # fmt: skip
+    use(monkeypatch, None)
+    expected = vshgp.bound(values, X, y, vshgp.Workspace(n, m, m))
+    use(monkeypatch, routines)
+    found = vshgp.bound(values, X, y, vshgp.Workspace(n, m, m))
+    assert_allclose(found.value, expected.value, rtol=1e-11)
+    for name, grad in expected.grads.items():
+        assert_allclose(found.grads[name], grad, rtol=0, atol=1e-8 * np.abs(grad).max(), err_msg=name)
+
+
+def test_there_may_be_none(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(mkl.metadata, "files", missing)
+    assert mkl.load() is None
+    monkeypatch.setattr(mkl.metadata, "files", lambda name: None)  # installed without a list of files
+    assert mkl.load() is None
+
+
+@needs_mkl
+def test_the_place_in_memory_does_not_matter():
+    a, b = draw(60, 60), draw(60, 90)
+    found = []
+    for offset in range(8):
+        memory = np.zeros(60 * 90 + 8)
+        shifted = memory[offset : offset + 60 * 90].reshape(90, 60).T
+        shifted[...] = b
+        found.append(INSTALLED.dtrmm(1.0, a, shifted).copy())
+    for other in found[1:]:
+        assert_array_equal(other, found[0])
+
+
+@needs_mkl
+def test_threads_are_those_asked_for():
+    with threadpool_limits(1):
+        pools = [pool for pool in threadpool_info() if pool["internal_api"] == "mkl"]
+        assert [pool["num_threads"] for pool in pools] == [1]
