@@ -61,10 +61,14 @@ def test_the_last_bound_is_no_estimate() -> None:
 
 
 def test_thinning_keeps_both_ends() -> None:
-    rows = np.arange(30.0).reshape(10, 3)
-    assert_array_equal(thinned(rows, 4)[[0, -1]], rows[[0, -1]])
-    assert len(thinned(rows, 4)) == 4
-    assert_array_equal(thinned(rows, 100), rows)
+    rows = np.arange(30_000.0).reshape(10_000, 3)
+    kept = thinned(rows, 400)
+    assert_array_equal(kept[[0, -1]], rows[[0, -1]])
+    assert 300 < len(kept) <= 400
+    steps = kept[:, 0] / 3
+    assert np.all(np.diff(steps)[steps[:-1] < 20] == 1)  # the beginning, where a logarithmic axis is wide
+    assert np.diff(steps).max() < 100
+    assert_array_equal(thinned(rows, 10_000), rows)
 
 
 def test_final_bounds_of_other_labels_go_on_to_the_end_of_the_longest(experiment: Experiment) -> None:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from hgpbench.bench.record import Arrays
@@ -68,7 +68,9 @@ def _draw_prediction(axes: Axes, arrays: Arrays, colour: str) -> None:
         axes.plot(
             x, extras["truth_mean"][order], color="black", linestyle=(0, (2, 2)), linewidth=1.0, zorder=4
         )
-    axes.plot(x, prediction.mean[order], color=colour, linewidth=1.6, zorder=3)
+    # A white edge lifts the curve off the points.
+    edge = [withStroke(linewidth=2.8, foreground="white")]
+    axes.plot(x, prediction.mean[order], color=colour, linewidth=1.6, zorder=3, path_effects=edge)
     # Inducing points hang from the frame: those of f on top, those of g at the bottom.
     for name, height, marker in (("inducing_f", 0.97, "v"), ("inducing_g", 0.03, "^")):
         if name in extras:
@@ -118,7 +120,7 @@ def _share_limits(shown: list[Arrays], panels: list[tuple[Axes, Axes]]) -> None:
     side = 0.03 * float(np.ptp(inputs)) or 1.0
     for upper, lower in panels:
         lower.set_xlim(float(np.min(inputs)) - side, float(np.max(inputs)) + side)
-        lower.xaxis.set_major_locator(MaxNLocator(5))
+        style.plain_ticks(lower.xaxis, 5)
         upper.set_ylim(low - margin, high + margin)
         if logs:
             edge = 0.1 * (top - bottom) or 1.0

@@ -3,7 +3,6 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from hgpbench.metrics import METRICS
 from hgpbench.report import summary, tables
@@ -64,7 +63,7 @@ def boxes(experiment: Experiment, styles: Styles) -> Figure | None:
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
         if axes.get_xscale() == "linear":
-            axes.xaxis.set_major_locator(MaxNLocator(6))
+            style.plain_ticks(axes.xaxis, 6)
     style.legend_below(drawn, [_trivial_entry()] if referred else [], _note(trivial))
     return drawn
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from hgpbench.report import summary, tables
 from hgpbench.report.collect import Experiment
@@ -140,7 +139,7 @@ def _label_inputs(axes: Axes, parameter: str, places: dict[str, float]) -> None:
     if is_long:
         style.logarithmic(axes.xaxis, values)
     elif are_numbers:
-        axes.xaxis.set_major_locator(MaxNLocator(5))
+        style.plain_ticks(axes.xaxis, 5)
     else:
         axes.set_xlim(min(values) - 0.4, max(values) + 0.4)
     if not are_numbers or _have_room(places, is_long):

@@ -14,7 +14,9 @@ from hgpbench.report.plots import style
 from hgpbench.report.plots.style import Style, Styles
 
 Array = NDArray[np.float64]
-_SETTLED = 0.15  # share of a trace that may fall below the plot: its first steps say little and reach far
+_SETTLED = (
+    0.15  # share of the iterations that may fall below the plot: its first steps say little and reach far
+)
 _WIDE_RATIO = 30.0
 _WINDOW = 0.1  # share of a stochastic trace over which it is averaged
 _CURVE_POINTS, _DOTS = 400, 2000
@@ -80,8 +82,12 @@ def smoothed(values: Array) -> Array:
 
 
 def thinned(rows: Array, most: int) -> Array:
-    """At most so many rows, evenly chosen, the first and the last among them."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), most)).round().astype(int))]
+    """At most so many rows, the first and the last among them; half evenly, half by ratio for long axes."""
+    if len(rows) <= most:
+        return rows
+    last = len(rows) - 1
+    places = [np.linspace(0, last, most - most // 2), np.geomspace(1, last, most // 2)]
+    return rows[np.unique(np.concatenate(places).round().astype(int))]
 
 
 def _trace(experiment: Experiment, label: str) -> Trace | None:
@@ -118,9 +124,9 @@ def _entrance(trace: Trace, column: int, low: float) -> float:
 
 
 def _span(found: list[Trace]) -> tuple[float, float]:
-    bounds = [np.append(trace.curve[:, 2], trace.last[2]) for trace in found]
-    low = min(float(np.min(values[int(_SETTLED * len(values)) :])) for values in bounds)
-    high = max(float(np.max(values)) for values in bounds)
+    rows = [np.vstack([trace.curve, trace.last]) for trace in found]
+    low = min(float(np.min(each[each[:, 0] >= _SETTLED * each[-1, 0], 2])) for each in rows)
+    high = max(float(np.max(each[:, 2])) for each in rows)
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
 

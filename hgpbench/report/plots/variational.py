@@ -4,7 +4,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from hgpbench.bench.record import Arrays
 from hgpbench.report.collect import Experiment
@@ -65,7 +64,7 @@ def _draw(axes: Axes, label: str, arrays: Arrays) -> None:
     axes.set_title(style.wrapped(label, 60), fontsize=9)
     axes.set_xlabel(stored.input_names(arrays)[0])
     axes.set_ylabel("λ")
-    axes.xaxis.set_major_locator(MaxNLocator(7))
+    style.plain_ticks(axes.xaxis, 7)
 
 
 def _draw_agreement(axes: Axes, label: str, reference: str, found: Found, styles: Styles) -> None:
