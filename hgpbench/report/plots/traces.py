@@ -14,9 +14,7 @@ from hgpbench.report.plots import style
 from hgpbench.report.plots.style import Style, Styles
 
 Array = NDArray[np.float64]
-_SETTLED = (
-    0.15  # share of the iterations that may fall below the plot: its first steps say little and reach far
-)
+_SETTLED = 0.15  # share of the iterations that may lie below the plot: the first say little and reach far
 _WIDE_RATIO = 30.0
 _WINDOW = 0.1  # share of a stochastic trace over which it is averaged
 _CURVE_POINTS, _DOTS = 400, 2000
