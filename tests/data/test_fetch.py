@@ -252,10 +252,12 @@ def test_a_write_that_the_system_stops_leaves_nothing(folder: Path, small: Path,
     assert left_in(folder) == []
 
 
+# A shell that runs the tests in the background has them ignore interrupts, and children inherit that.
 SLOW = """
-import time
+import signal, time
 from hgpbench.data import store
 from hgpbench.data.fetch import fetch
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def slow(described):
     print("writing", flush=True)
     time.sleep(60)
