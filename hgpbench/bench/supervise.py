@@ -25,6 +25,7 @@ from hgpbench.bench.record import Record, Status
 from hgpbench.schema import Limits
 
 POLL = 0.05  # seconds
+WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine
 
 _OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # not the run's own doing
 
@@ -52,6 +53,7 @@ class _Run:
     channel: Connection  # progress comes in; its end tells the run that we are gone
     lock: IO[str]
     started: float
+    weighed: float = 0.0  # when its memory was looked at last
     peak: int = 0
 
 
@@ -120,13 +122,13 @@ class Supervisor:
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
         for line in _progress_lines(run):
             self.watcher.progressed(run.job, line)
-        wall, memory = self.limits.wall, self.limits.memory
+        wall, memory, now = self.limits.wall, self.limits.memory, time.monotonic()
         if run.process.exitcode is not None:
             self._end(run, *_verdict(run.process.exitcode), ended)
-        elif wall is not None and time.monotonic() - run.started > wall:
+        elif wall is not None and now - run.started > wall:
             self._end(run, "timeout", f"stopped after the limit of {units.show_seconds(wall)}", ended)
-        else:
-            run.peak = max(run.peak, resident(run.process.pid))
+        elif now - run.weighed > WEIGH_EVERY:
+            run.weighed, run.peak = now, max(run.peak, resident(run.process.pid))
             if memory is not None and run.peak > memory:
                 used = units.show_bytes(run.peak)
                 self._end(run, "memory", f"used {used}, the limit is {units.show_bytes(memory)}", ended)
