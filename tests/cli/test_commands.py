@@ -15,12 +15,10 @@ from tests.cli.conftest import Invoke
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which ``hgpbench run smoke`` has run."""
-    folder = tmp_path_factory.mktemp("smoke")
+def in_a_process(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command as a user starts it, in a folder of its own; it must end well."""
     done = subprocess.run(
-        [sys.executable, "-m", "hgpbench", "run", "smoke", "--jobs", "2"],
+        [sys.executable, "-m", "hgpbench", *words],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
@@ -28,6 +26,14 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which ``hgpbench run smoke`` has run."""
+    folder = tmp_path_factory.mktemp("smoke")
+    done = in_a_process(folder, "run", "smoke", "--jobs", "2")
     runs = 2 * len(config.load("smoke").entries)
     assert done.stdout == f"{runs} done, 0 cached, 0 failed, 0 skipped\n"
     assert len(done.stderr.splitlines()) == runs
@@ -146,15 +152,7 @@ def test_a_wrong_command_gets_one_line_and_exit_code_2(
 
 
 def test_a_figure_of_the_paper_from_one_command(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "hgpbench", "reproduce", "toy-convergence", "--quick", "--jobs", "2"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    done = in_a_process(tmp_path, "reproduce", "toy-convergence", "--quick", "--jobs", "2")
     assert "svshgp-adam" in done.stdout
     assert {path.name for path in (tmp_path / "results" / "report").glob("report.*")} == {
         "report.md",
