@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas as scipy_blas
 from scipy.linalg import lapack
 
-from hgpbench.gp import mkl
+from hgpbench.gp import mkl, unlocked
 
 Array = NDArray[np.float64]
 
@@ -29,8 +29,6 @@ MAX_JITTER = 1e-2
 _mkl = mkl.load()
 blas: Any = scipy_blas if _mkl is None else _mkl
 """The products of ``gp``: scipy's, or MKL's with the same arguments where the extra ``fast`` is installed."""
-
-_LEAF = 64  # below this, LAPACK's unblocked code is as quick as ours
 
 
 class Cholesky(NamedTuple):
@@ -83,40 +81,11 @@ def inverse_factor(
 ) -> Cholesky:
     """L^-1 of the Cholesky factor L of ``A`` (m, m), lower triangular; jitter as in ``cholesky``.
 
-    Reads the lower triangle of ``A`` only. Factor and inverse grow together by halves,
-
-        [[L, 0], [C, D]]^-1 = [[L^-1, 0], [-D^-1 C L^-1, D^-1]],
-
-    which turns nearly all of LAPACK's potrf and trtri into products: 1.8 times as fast at m = 175. MKL's are
-    quick as they are.
+    Reads the lower triangle of ``A`` only. Runs without the interpreter's lock.
     """
     Linv = np.empty(A.shape, order="F") if out is None else out
-    return _with_jitter(_invert_factor, A, scale, jitter, max_jitter, Linv)
-
-
-def _invert_factor(A: Array) -> bool:
-    """Replace ``A`` by the inverse of its Cholesky factor; False when it is not positive definite."""
-    if _mkl is not None:
-        return _mkl.invert_factor(A)
-    m = len(A)
-    if m <= _LEAF:
-        L, info = lapack.dpotrf(A, lower=True, clean=True)
-        if info == 0:
-            A[...], info = lapack.dtrtri(L, lower=True, overwrite_c=True)
-        return bool(info == 0)
-    half = (m // 2 + 7) // 8 * 8
-    # f2py takes contiguous arrays only: the blocks are worked on as copies, and put back at the end.
-    top = A[:half, :half].copy(order="F")
-    if not _invert_factor(top):
-        return False
-    C = blas.dtrmm(1.0, top, A[half:, :half], side=True, lower=True, trans_a=True)
-    low = blas.dsyrk(-1.0, C, beta=1.0, c=A[half:, half:], lower=True)
-    if not _invert_factor(low):
-        return False
-    blas.dtrmm(-1.0, low, C, lower=True, overwrite_b=True)
-    blas.dtrmm(1.0, top, C, side=True, lower=True, overwrite_b=True)
-    A[:half, :half], A[:half, half:], A[half:, :half], A[half:, half:] = top, 0.0, C, low
-    return True
+    invert_factor = unlocked.invert_factor if _mkl is None else _mkl.invert_factor
+    return _with_jitter(invert_factor, A, scale, jitter, max_jitter, Linv)
 
 
 def _factor(A: Array) -> bool:

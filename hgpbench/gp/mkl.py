@@ -7,12 +7,13 @@ through ctypes, it runs without the interpreter's lock.
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
 from importlib import metadata
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hgpbench.gp.fortran import L, N, R, T, U, double, integer, real
 
 Array = NDArray[np.float64]
 
@@ -61,8 +62,8 @@ class MKL:
             raise ValueError(f"gemm of shapes {a.shape} and {b.shape} into {c.shape}")
         # fmt: off
         self._gemm(
-            _T if trans_a else _N, _T if trans_b else _N, _int(m), _int(n), _int(k), _real(alpha),
-            _data(a), _int(len(a)), _data(b), _int(len(b)), _real(beta), _data(c), _int(m),
+            T if trans_a else N, T if trans_b else N, integer(m), integer(n), integer(k), real(alpha),
+            double(a), integer(len(a)), double(b), integer(len(b)), real(beta), double(c), integer(m),
         )
         # fmt: on
         return c
@@ -84,8 +85,8 @@ class MKL:
             raise ValueError(f"symm of shapes {a.shape} and {b.shape} into {c.shape}")
         # fmt: off
         self._symm(
-            _L, _L, _int(m), _int(n), _real(alpha),
-            _data(a), _int(m), _data(b), _int(m), _real(beta), _data(c), _int(m),
+            L, L, integer(m), integer(n), real(alpha),
+            double(a), integer(m), double(b), integer(m), real(beta), double(c), integer(m),
         )
         # fmt: on
         return c
@@ -104,7 +105,18 @@ class MKL:
         m, k = a.shape
         if c.shape != (m, m):
             raise ValueError(f"syrk of shape {a.shape} into {c.shape}")
-        self._syrk(_L, _N, _int(m), _int(k), _real(alpha), _data(a), _int(m), _real(beta), _data(c), _int(m))
+        self._syrk(
+            L,
+            N,
+            integer(m),
+            integer(k),
+            real(alpha),
+            double(a),
+            integer(m),
+            real(beta),
+            double(c),
+            integer(m),
+        )
         return c
 
     def dtrmm(
@@ -125,8 +137,8 @@ class MKL:
             raise ValueError(f"trmm of shapes {a.shape} and {b.shape}")
         # fmt: off
         self._trmm(
-            _R if side else _L, _L, _T if trans_a else _N, _N, _int(m), _int(n), _real(alpha),
-            _data(a), _int(k), _data(b), _int(m),
+            R if side else L, L, T if trans_a else N, N, integer(m), integer(n), real(alpha),
+            double(a), integer(k), double(b), integer(m),
         )
         # fmt: on
         return b
@@ -135,11 +147,13 @@ class MKL:
         """Replace ``a`` by the inverse of its Cholesky factor; False when it is not positive definite."""
         m, info = len(a), ctypes.c_int()
         status = ctypes.addressof(info)
-        self._potrf(_L, _int(m), _data(a), _int(m), status)
+        self._potrf(L, integer(m), double(a), integer(m), status)
         if info.value == 0:
-            self._trtri(_L, _N, _int(m), _data(a), _int(m), status)
+            self._trtri(L, N, integer(m), double(a), integer(m), status)
         if m > 1:  # nothing above the diagonal: the block to the right of it, from its own diagonal upwards
-            self._laset(_U, _int(m - 1), _int(m - 1), _real(0.0), _real(0.0), _data(a) + 8 * m, _int(m))
+            self._laset(
+                U, integer(m - 1), integer(m - 1), real(0.0), real(0.0), double(a) + 8 * m, integer(m)
+            )
         return info.value == 0
 
 
@@ -147,33 +161,3 @@ def _routine(library: ctypes.CDLL, name: str, count: int) -> Callable[..., None]
     routine = library[name]
     routine.restype, routine.argtypes = None, [ctypes.c_void_p] * count
     return routine
-
-
-# Fortran takes every argument by address. Sizes and factors recur: each is stored once and for good.
-
-_kept: list[Any] = []
-
-
-def _address(constant: Any) -> int:
-    _kept.append(constant)
-    return ctypes.addressof(constant)
-
-
-@cache
-def _int(value: int) -> int:
-    return _address(ctypes.c_int(value))
-
-
-@cache
-def _real(value: float) -> int:
-    return _address(ctypes.c_double(value))
-
-
-_L, _U, _R, _N, _T = (_address(ctypes.c_char(letter)) for letter in (b"L", b"U", b"R", b"N", b"T"))
-
-
-def _data(A: Array) -> int:
-    """The address of a matrix; the buffer refuses one that is not contiguous or not writeable."""
-    if A.dtype != np.float64:
-        raise ValueError("MKL's routines are those for double precision")
-    return ctypes.addressof(ctypes.c_char.from_buffer(A.T.data))

@@ -1,12 +1,13 @@
-"""Triangular products outside the interpreter's lock."""
+"""Triangular products and factors outside the interpreter's lock."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.unlocked import trmm
+from hgpbench.gp.unlocked import invert_factor, trmm
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -37,3 +38,42 @@ def test_what_blas_would_misread_is_refused():
     B.flags.writeable = False
     with pytest.raises(ValueError, match="writeable"):
         trmm(L, B)
+
+
+@pytest.mark.parametrize("m", [1, 2, 48, 49, 120, 201])
+def test_inverse_factors(m):
+    root = np.random.default_rng(m).normal(size=(m, m))
+    A = np.asfortranarray(root @ root.T + m * np.eye(m))
+    expected = np.tril(np.linalg.inv(np.linalg.cholesky(A)))
+    A[np.triu_indices(m, 1)] = np.nan  # not read, and cleared
+    assert invert_factor(A)
+    assert_allclose(A, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_indefinite_matrices_are_told():
+    assert not invert_factor(np.asfortranarray(np.diag([1.0, -1.0, 1.0])))
+
+
+def test_matrices_that_lapack_would_misread_are_refused():
+    with pytest.raises(TypeError, match="contiguous"):
+        invert_factor(np.eye(6)[::2, ::2])
+    with pytest.raises(ValueError, match="double"):
+        invert_factor(np.eye(3, dtype=np.float32, order="F"))
+
+
+def test_factors_of_two_threads_do_not_disturb_each_other():
+    rng = np.random.default_rng(0)
+    roots = [rng.normal(size=(m, m)) for m in (90, 130)]
+    matrices = [np.asfortranarray(root @ root.T + len(root) * np.eye(len(root))) for root in roots]
+    expected = [A.copy(order="F") for A in matrices]
+    assert all(invert_factor(A) for A in expected)
+
+    def repeat(A):
+        found = [A.copy(order="F") for _ in range(50)]
+        return all(invert_factor(one) for one in found), found
+
+    with ThreadPoolExecutor(2) as pool:
+        for (succeeded, found), one in zip(pool.map(repeat, matrices), expected, strict=True):
+            assert succeeded
+            for other in found:
+                assert_array_equal(other, one)
