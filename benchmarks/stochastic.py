@@ -12,8 +12,10 @@ machine.
 import argparse
 import importlib.util
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import _jax_step
@@ -21,14 +23,18 @@ import _torch_step
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from hgpbench.cores import thread_variables
 from hgpbench.gp import factorised
 from hgpbench.gp.factorised import Workspace
 from hgpbench.gp.linalg import JITTER
-from hgpbench.gp.tasks import Run, serially
+from hgpbench.gp.tasks import Run, Task, serially
 from hgpbench.gp.whitened import Natural
 
 SHAPES = [(1000, 300, 2), (2000, 400, 9), (4000, 500, 3), (5000, 2500, 11)]
 PEAK_SIZE = 1500
+WAYS = {"one": 1, "blas": 2, "workers": 1}
+"""Ways to use two cores, with the BLAS threads of each."""
+ROUNDS = 3
 N, GAMMA = 100_000, 0.1
 OTHERS = {"jax": _jax_step.prepare, "torch": _torch_step.prepare}
 Values = dict[str, np.ndarray]
@@ -125,30 +131,32 @@ def measure(shape: tuple[int, int, int], seconds: float, others: list[str]) -> s
     return row + "".join(f" {best[name]:9.4f} {best[name] / best['ours']:6.2f}x" for name in others)
 
 
-def compare_threads(shape: tuple[int, int, int], seconds: float) -> str:
-    """Wall-clock seconds of one thread, of two BLAS threads, of two workers with one each."""
-
-    def limited(call: Call, threads: int) -> Call:
-        def run() -> None:
-            with threadpool_limits(threads, user_api="blas"):
-                call()
-
-        return run
-
+def wall(shape: tuple[int, int, int], seconds: float, *, pooled: bool) -> float:
+    """The least wall-clock seconds of a step, with two workers where ``pooled``."""
     with ThreadPoolExecutor(2) as pool:
 
-        def together(tasks: list[Call]) -> None:
+        def together(tasks: Sequence[Task]) -> None:
             for future in [pool.submit(task) for task in tasks]:
                 future.result()
 
-        alone = Ours(shape)
-        calls = {
-            "one": limited(alone, 1),
-            "blas": limited(alone, 2),
-            "workers": limited(Ours(shape, run=together), 1),
-        }
-        best = race(calls, seconds, time.perf_counter)
-    row = f"{shape!s:>16} {best['one']:9.4f}"
+        ours = Ours(shape, run=together if pooled else serially)
+        return race({"ours": ours}, seconds, time.perf_counter)["ours"]
+
+
+def compare_threads(number: int, seconds: float) -> str:
+    """Wall-clock seconds of one thread, of two BLAS threads, of two workers with one each.
+
+    Each in processes of its own: OpenBLAS's idle threads spin for a while and would slow down the next.
+    """
+    best = dict.fromkeys(WAYS, np.inf)
+    for _ in range(ROUNDS):
+        for way, threads in WAYS.items():
+            command = [sys.executable, __file__, "--way", way, "--shapes", str(number)]
+            command += ["--seconds", str(seconds / ROUNDS / len(WAYS))]
+            environment = os.environ | thread_variables(threads)
+            found = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            best[way] = min(best[way], float(found.stdout))
+    row = f"{SHAPES[number]!s:>16} {best['one']:9.4f}"
     return row + "".join(
         f" {best[name]:9.4f} {best['one'] / best[name]:6.2f}x" for name in ("blas", "workers")
     )
@@ -160,21 +168,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="per shape")
     parser.add_argument("--shapes", type=int, nargs="*", default=range(len(SHAPES)), help="numbers of shapes")
     parser.add_argument("--threads", action="store_true", help="compare ways to use two cores")
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--no-others", action="store_true", help="leave JAX and torch out")
     options = parser.parse_args()
-    shapes = [SHAPES[k] for k in options.shapes]
+    if options.way:
+        print(wall(SHAPES[options.shapes[0]], options.seconds, pooled=options.way == "workers"))
+        return
     if options.threads:
         print(f"{'(b, m = u, d)':>16} {'one s':>9} {'2 BLAS s':>9} {'':>7} {'2 work. s':>9}")
-        for shape in shapes:
-            print(compare_threads(shape, options.seconds), flush=True)
+        for number in options.shapes:
+            print(compare_threads(number, options.seconds), flush=True)
         return
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     installed = [name for name in OTHERS if importlib.util.find_spec(name) and not options.no_others]
     with threadpool_limits(1):
         header = f"{'(b, m = u, d)':>16} {'s':>8} {'GFLOP/s':>8} {'of peak':>8} {'mixed s':>8}"
         print(header + "".join(f" {name + ' s':>9} {'':>7}" for name in installed))
-        for shape in shapes:
-            print(measure(shape, options.seconds, installed), flush=True)
+        for number in options.shapes:
+            print(measure(SHAPES[number], options.seconds, installed), flush=True)
 
 
 if __name__ == "__main__":
