@@ -9,6 +9,7 @@ import ctypes
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
@@ -19,6 +20,7 @@ AnyArray = NDArray[Any]
 _DTRMM, _STRMM = (fortran.published(cython_blas, name, 11) for name in ("dtrmm", "strmm"))
 _POTRF = fortran.published(cython_lapack, "dpotrf", 5)
 _TRTRI = fortran.published(cython_lapack, "dtrtri", 6)
+_POSV = fortran.published(cython_lapack, "dposv", 8)
 _LASET = fortran.published(cython_lapack, "dlaset", 7)
 _TRMM = {
     np.dtype(np.float64): (_DTRMM, fortran.real(1.0)),
@@ -69,6 +71,27 @@ def invert_factor(A: NDArray[np.float64]) -> bool:
         rest, zero = fortran.integer(m - 1), fortran.real(0.0)
         _LASET(fortran.U, rest, rest, zero, zero, start + 8 * m, fortran.integer(m))
     return info.value == 0
+
+
+def solve_each(A: NDArray[np.float64], B: NDArray[np.float64]) -> None:
+    """Replace the rows of each B_i (j, K) by A_i^-1 times them, for stacks A (s, K, K) and B (s, j, K).
+
+    Each A_i is symmetric, positive definite and used up: K^3 / 3 flops, half of what a general solve takes.
+    """
+    (count, K, _), j = A.shape, B.shape[1]
+    ordered = A.flags.c_contiguous and B.flags.c_contiguous and A.dtype == B.dtype == np.float64
+    if A.shape != (count, K, K) or B.shape != (count, j, K) or not ordered:
+        raise ValueError(
+            f"solve_each of shapes {A.shape} and {B.shape}: they must be C-ordered stacks of doubles"
+        )
+    info = ctypes.c_int()
+    status, size, columns = ctypes.addressof(info), fortran.integer(K), fortran.integer(j)
+    start, right = A.ctypes.data, B.ctypes.data
+    for i in range(count):
+        matrix, rows = start + 8 * i * K * K, right + 8 * i * j * K
+        _POSV(fortran.L, size, columns, matrix, size, rows, size, status)
+        if info.value:
+            raise LinAlgError(f"matrix {i} of {count}, of {K} rows, is not positive definite")
 
 
 def _invert_triangle(start: int, m: int, stride: int, status: int) -> None:

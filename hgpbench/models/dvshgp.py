@@ -22,8 +22,9 @@ MOST_LANES = 16
 STEPS_PER_PASS = 10  # at least, where there are experts enough
 FEWEST_PASSES, FEWEST_STEPS = 10, 120
 COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
-NEIGHBORS = (25, 50, 100, 200)  # numbers to choose from
-JUDGED_ROWS = 2_000  # training rows by which they are judged
+NEIGHBORS = (25, 50, 100, 200, 400)  # numbers to choose from
+SCALES = (0.8, 0.9, 1.0)  # times the lengthscales of f: likewise
+JUDGED_ROWS = 1_000  # training rows by which they are judged
 WORTH_WORKERS = 2e10  # rows times squared inducing points and passes, below which processes only cost time
 
 
@@ -58,9 +59,10 @@ class DVSHGP(Estimator):
     guard : bool, default=True
         End the passes of "natural" once the leave-one-out errors of f grow, though the bound may still rise.
     n_neighbors : int or None, default=None
-        Training rows that f is conditioned on at a test row; None for the number of 25, 50, 100 and 200 from
-        which 2,000 training rows are predicted best by others; 0 for the committee of the paper. One expert
-        has no borders and predicts by itself.
+        Training rows that f is conditioned on at a test row, with its learned lengthscales. None for the
+        number of 25, 50, 100, 200 and 400, and then for the lengthscales times 0.8, 0.9 or 1, from which
+        1,000 training rows are predicted best by others. 0 for the committee of the paper. One expert has no
+        borders and predicts by itself.
     aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
     mean : {"zero", "linear"}, default="zero"
@@ -90,6 +92,8 @@ class DVSHGP(Estimator):
         Prior mean mu_0 of g, the log noise variance.
     n_neighbors_ : int
         The number of neighbours in use, 0 for the committee.
+    neighbor_scale_ : float
+        The lengthscales with which f is conditioned on them, relative to ``lengthscales_f_``.
     expert_sizes_ : array of shape (M,)
         Training rows n_i of each expert.
     labels_ : array of shape (n,)
@@ -194,6 +198,7 @@ class DVSHGP(Estimator):
         self._keep(ensure_started(result), n)
         self._near = self._neighbourhood(rng)
         self.n_neighbors_ = 0 if self._near is None else self._near.K
+        self.neighbor_scale_ = 1.0 if self._near is None else self._near.scale
         self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
         self.lam_ = np.empty(n)
         self.lam_[shares.order] = self._experts.local("lam")
@@ -257,7 +262,7 @@ class DVSHGP(Estimator):
         X, y = experts.rows.X, experts.rows.y
         near = Neighbourhood(kernel, X, y, experts.noise, self.n_neighbors or NEIGHBORS[-1])
         if self.n_neighbors is None:
-            near.choose(NEIGHBORS, rng.choice(len(y), min(len(y), JUDGED_ROWS), replace=False))
+            near.choose(NEIGHBORS, SCALES, rng.choice(len(y), min(len(y), JUDGED_ROWS), replace=False))
         return near
 
     def _tell(self, shared: dict[str, Array]) -> None:

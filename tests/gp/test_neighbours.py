@@ -41,31 +41,40 @@ def test_pieces_and_threads_change_no_bit() -> None:
             assert_array_equal(near.moments(Xs, chunk, run), whole)
 
 
-def test_left_out_rows_choose_the_number() -> None:
-    """The chosen number has the largest density of left-out rows, by conditioning on the others one by one."""
+def test_left_out_rows_choose_number_and_scale() -> None:
+    """The choice has the largest density of left-out rows, by conditioning on the others one by one."""
     rng = np.random.default_rng(5)
     X = np.concatenate([rng.uniform(-3, 3, (150, 2)), np.zeros((9, 2))])  # and nine copies of a row
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=len(X))
     kernel, r = SEARD(1.0, np.array([0.5, 2.0])), rng.uniform(0.05, 0.2, len(X))
     rows = np.r_[rng.choice(150, 40, replace=False), 150:159]
-    counts = (3, 8, 30)
+    counts, scales = (3, 8, 30), (0.5, 1.0, 1.4, 2.5)
 
-    def density(K: int) -> float:
-        total = 0.0
+    def density(K: int, scale: float) -> float:
+        total, scaled = 0.0, SEARD(1.0, scale * kernel.ell)
         for i in rows:
             rest = np.delete(np.arange(len(X)), i)
-            mu, s2 = Neighbourhood(kernel, X[rest], y[rest], r[rest], K).moments(X[i : i + 1])
+            mu, s2 = Neighbourhood(scaled, X[rest], y[rest], r[rest], K).moments(X[i : i + 1])
             total += norm.logpdf(y[i], mu[0], np.sqrt(s2[0] + r[i]))
         return total
 
     near = Neighbourhood(kernel, X, y, r, 30)
+    chosen = set()
     for offered in (counts, counts[:2], counts[:1]):
-        near.choose(offered, rows)
-        assert max(offered, key=density) == near.K
+        for offered_scales in (scales, scales[:2], scales[:1]):
+            near.choose(offered, offered_scales, rows)
+            assert max(offered, key=lambda K: density(K, 1.0)) == near.K
+            # the learned lengthscales are always among the candidates
+            assert max({1.0, *offered_scales}, key=lambda scale: density(near.K, scale)) == near.scale
+            chosen.add(near.scale)
+    assert len(chosen) > 1
+    Xs, _ = draw(20, seed=8)
+    scaled = Neighbourhood(SEARD(1.0, near.scale * kernel.ell), X, y, r, near.K)
+    assert_allclose(near.moments(Xs), scaled.moments(Xs), rtol=1e-9)
 
 
 def test_no_more_neighbours_than_other_rows() -> None:
     X = np.arange(6.0)[:, None]
     near = Neighbourhood(SEARD(1.0, np.ones(1)), X, np.sin(X[:, 0]), np.full(6, 0.1), 50)
-    near.choose((50, 100), np.arange(6))
+    near.choose((50, 100), (1.0,), np.arange(6))
     assert near.K == 5

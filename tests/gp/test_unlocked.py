@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.unlocked import invert_factor, trmm
+from hgpbench.gp.unlocked import invert_factor, solve_each, trmm
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -77,3 +77,24 @@ def test_factors_of_two_threads_do_not_disturb_each_other():
             assert succeeded
             for other in found:
                 assert_array_equal(other, one)
+
+
+@pytest.mark.parametrize(("count", "K"), [(0, 3), (1, 1), (4, 7), (3, 60)])
+def test_stacks_of_systems(count, K):
+    rng = np.random.default_rng(K)
+    root = rng.normal(size=(count, K, K))
+    A = root @ root.transpose(0, 2, 1) + K * np.eye(K)
+    B = rng.normal(size=(count, 2, K))
+    expected = np.linalg.solve(A, B.transpose(0, 2, 1)).transpose(0, 2, 1)
+    solve_each(A, B)
+    assert_allclose(B, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_stack_names_the_matrix_that_fails():
+    A = np.stack([np.eye(2), np.diag([1.0, -1.0])])
+    with pytest.raises(np.linalg.LinAlgError, match="matrix 1 of 2, of 2 rows"):
+        solve_each(A, np.ones((2, 1, 2)))
+    with pytest.raises(ValueError, match="C-ordered"):
+        solve_each(np.asfortranarray(np.stack([np.eye(3)] * 2)), np.ones((2, 1, 3)))
+    with pytest.raises(ValueError, match="shapes"):
+        solve_each(np.stack([np.eye(3)] * 2), np.ones((2, 3, 1)))

@@ -41,7 +41,8 @@ def expert() -> Expert:
 def test_an_expert_has_the_bound_and_the_gradient_of_vshgp(expert: Expert) -> None:
     shared, layout = shared_values(), shared_layout(2)
     memory = vshgp.Workspace(60, 12, 8)
-    expected = vshgp.bound(shared | expert.values, expert.X, expert.y, memory)
+    travelled = expert.values | {"lam": np.exp(np.log(expert.values["lam"]))}  # not always the same bits
+    expected = vshgp.bound(shared | travelled, expert.X, expert.y, memory)
     names = ("Xm", "Xu", "lam", "w")
     found, local = expert.trial(shared, layout, names, expert.part(names), memory)
     assert found.value == expected.value
