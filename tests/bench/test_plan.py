@@ -16,7 +16,9 @@ def experiment(text: str = TEXT) -> config.Experiment:
 
 
 @pytest.mark.parametrize("quick", [False, True])
-@pytest.mark.parametrize("name", [*reproducing.PAPER, *reproducing.STAND_INS.values(), "electric-200k"])
+@pytest.mark.parametrize(
+    "name", [*reproducing.PAPER, *reproducing.STAND_INS.values(), "electric-200k", "electric-rbcm"]
+)
 def test_the_parameters_of_the_papers_experiments_fit_their_models(name: str, quick: bool) -> None:
     loaded = config.load(name, quick)
     for entry in loaded.entries:
