@@ -4,8 +4,8 @@
     python benchmarks/distributed.py growth [ROWS ROWS ...]   the same passes over more and more rows
 
 Experts of 1,000 rows with 300 inducing points for f and for g, as for two million rows. The rows are those of
-the dataset ``electric`` where it has been fetched (see HGPBENCH_DATA), otherwise drawn. ``workers`` takes the
-default number of passes, ``growth`` one. Busy is the share of the workers' time that their processors spent
+the dataset ``electric`` where it has been fetched (see HGPBENCH_DATA), otherwise drawn. ``workers`` makes as
+many passes as ``--passes`` says, the default number without it, ``growth`` one. Busy is the share of the workers' time that their processors spent
 on them; where that is near one and the gain is not near two, compare with what two processes gain that do
 nothing but multiply matrices: cores of one machine share their memory, and often their clock.
 """
@@ -103,11 +103,11 @@ def ceiling() -> float:
     return 2.0 * min(seconds(1) for _ in range(3)) / min(seconds(2) for _ in range(3))
 
 
-def workers(n: int) -> None:
+def workers(n: int, n_passes: int | None) -> None:
     print(f"{'rows':>10}{'workers':>9}{'':>9}{'wall s':>10}{'cpu s':>10}{'busy':>7}")
     walls: dict[str, list[float]] = {"fit": [], "predict": []}
     for n_jobs in (1, 2):
-        costs = measure(n, n_jobs, None)[:2]
+        costs = measure(n, n_jobs, n_passes)[:2]
         for phase, cost in zip(walls, costs, strict=True):
             walls[phase].append(cost.wall)
             busy = cost.cpu / cost.wall / n_jobs
@@ -131,10 +131,11 @@ def main() -> None:
     )
     parser.add_argument("what", choices=("workers", "growth"))
     parser.add_argument("rows", nargs="*", type=int)
+    parser.add_argument("--passes", type=int, help="of workers over the experts")
     asked = parser.parse_args()
     with threadpool_limits(1):
         if asked.what == "workers":
-            workers((asked.rows or [200_000])[0])
+            workers((asked.rows or [200_000])[0], asked.passes)
         else:
             growth(asked.rows or [50_000, 100_000, 200_000])
 
