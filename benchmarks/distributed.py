@@ -5,9 +5,10 @@
 
 Experts of 1,000 rows with 300 inducing points for f and for g, as for two million rows. The rows are those of
 the dataset ``electric`` where it has been fetched (see HGPBENCH_DATA), otherwise drawn. ``workers`` makes as
-many passes as ``--passes`` says, the default number without it, ``growth`` one. Busy is the share of the workers' time that their processors spent
-on them; where that is near one and the gain is not near two, compare with what two processes gain that do
-nothing but multiply matrices: cores of one machine share their memory, and often their clock.
+many passes as ``--passes`` says, the default number without it, ``growth`` one. Busy is the share of the
+workers' time that their processors spent on them; where that is near one and the gain is not near two,
+compare with what two processes gain that do nothing but multiply matrices: cores of one machine share their
+memory, and often their clock.
 """
 
 import argparse
