@@ -113,6 +113,8 @@ def _search(
             step = low.step + 0.25 * (wall - low.step)
         else:
             step = _beyond(behind, low)
+        if step == low.step or (high is not None and step == high.step):
+            break  # no number lies between the ends of the bracket
     return low
 
 

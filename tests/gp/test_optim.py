@@ -129,6 +129,17 @@ def test_a_line_search_of_cg_keeps_to_its_evaluations():
     assert result.evaluations <= 1 + 5 * 4
 
 
+def test_a_bracket_without_a_number_inside_ends_the_line_search():
+    """A gradient that round-off has turned promises a gain where there is none, however short the step."""
+
+    def kink(x):
+        return Evaluation(float(x[0] if x[0] <= 1.0 else 2.0 - x[0]), np.ones(1))
+
+    result = conjugate_gradients(kink, np.zeros(1), line_searches=1, max_evaluations=2000)
+    assert result.value == pytest.approx(1.0, abs=1e-4)
+    assert result.evaluations < 1000
+
+
 def test_runs_join():
     first = lbfgs(rosenbrock, np.array([-1.2, 1.0]), max_iter=4)
     second = conjugate_gradients(rosenbrock, first.x, line_searches=5)
