@@ -40,23 +40,23 @@ def single(value: float) -> int:
 L, U, R, N, T = (_address(ctypes.c_char(letter)) for letter in (b"L", b"U", b"R", b"N", b"T"))
 
 
-def data(A: NDArray[Any]) -> int:
-    """The address of a matrix; the buffer refuses one that is not contiguous or not writeable."""
+def matrix(A: NDArray[np.float64]) -> int:
+    """The address of a matrix of doubles; the buffer refuses one that is not contiguous or not writeable."""
+    if A.dtype != np.float64:
+        raise ValueError("these routines are those for double precision")
     return ctypes.addressof(ctypes.c_char.from_buffer(A.T.data))
 
 
-def double(A: NDArray[np.float64]) -> int:
-    """As ``data``, for a matrix that must be in double precision."""
-    if A.dtype != np.float64:
-        raise ValueError("these routines are those for double precision")
-    return data(A)
-
-
-def published(module: Any, name: str, count: int) -> Callable[..., None]:
-    """A subroutine of ``count`` arguments that scipy publishes for Cython (``scipy.linalg.cython_blas``)."""
+def published(module: Any, name: str) -> Any:
+    """A routine that scipy publishes for Cython (``scipy.linalg.cython_blas``, ``cython_lapack``)."""
     capsule = module.__pyx_capi__[name]
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    address = pointer_of(capsule, name_of(capsule))
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(address)
+    return ctypes.CFUNCTYPE(None)(pointer_of(capsule, name_of(capsule)))
+
+
+def subroutine(routine: Any, count: int) -> Callable[..., None]:
+    """A routine as one that takes ``count`` addresses."""
+    routine.restype, routine.argtypes = None, [ctypes.c_void_p] * count
+    return routine

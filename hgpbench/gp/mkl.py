@@ -6,14 +6,13 @@ through ctypes, it runs without the interpreter's lock.
 """
 
 import ctypes
-from collections.abc import Callable
 from importlib import metadata
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.gp.fortran import L, N, R, T, U, double, integer, real
+from hgpbench.gp.fortran import L, N, R, T, U, integer, matrix, real, subroutine
 
 Array = NDArray[np.float64]
 
@@ -41,7 +40,7 @@ class MKL:
         library.MKL_Set_Interface_Layer(_INT32)
         library.MKL_CBWR_Set(_REPRODUCIBLE)
         self._gemm, self._symm, self._syrk, self._trmm, self._potrf, self._trtri, self._laset = (
-            _routine(library, name, count) for name, count in _ARGUMENTS.items()
+            subroutine(library[name], count) for name, count in _ARGUMENTS.items()
         )
 
     def dgemm(
@@ -63,7 +62,7 @@ class MKL:
         # fmt: off
         self._gemm(
             T if trans_a else N, T if trans_b else N, integer(m), integer(n), integer(k), real(alpha),
-            double(a), integer(len(a)), double(b), integer(len(b)), real(beta), double(c), integer(m),
+            matrix(a), integer(len(a)), matrix(b), integer(len(b)), real(beta), matrix(c), integer(m),
         )
         # fmt: on
         return c
@@ -86,7 +85,7 @@ class MKL:
         # fmt: off
         self._symm(
             L, L, integer(m), integer(n), real(alpha),
-            double(a), integer(m), double(b), integer(m), real(beta), double(c), integer(m),
+            matrix(a), integer(m), matrix(b), integer(m), real(beta), matrix(c), integer(m),
         )
         # fmt: on
         return c
@@ -111,10 +110,10 @@ class MKL:
             integer(m),
             integer(k),
             real(alpha),
-            double(a),
+            matrix(a),
             integer(m),
             real(beta),
-            double(c),
+            matrix(c),
             integer(m),
         )
         return c
@@ -138,7 +137,7 @@ class MKL:
         # fmt: off
         self._trmm(
             R if side else L, L, T if trans_a else N, N, integer(m), integer(n), real(alpha),
-            double(a), integer(k), double(b), integer(m),
+            matrix(a), integer(k), matrix(b), integer(m),
         )
         # fmt: on
         return b
@@ -147,17 +146,11 @@ class MKL:
         """Replace ``a`` by the inverse of its Cholesky factor; False when it is not positive definite."""
         m, info = len(a), ctypes.c_int()
         status = ctypes.addressof(info)
-        self._potrf(L, integer(m), double(a), integer(m), status)
+        self._potrf(L, integer(m), matrix(a), integer(m), status)
         if info.value == 0:
-            self._trtri(L, N, integer(m), double(a), integer(m), status)
+            self._trtri(L, N, integer(m), matrix(a), integer(m), status)
         if m > 1:  # nothing above the diagonal: the block to the right of it, from its own diagonal upwards
             self._laset(
-                U, integer(m - 1), integer(m - 1), real(0.0), real(0.0), double(a) + 8 * m, integer(m)
+                U, integer(m - 1), integer(m - 1), real(0.0), real(0.0), matrix(a) + 8 * m, integer(m)
             )
         return info.value == 0
-
-
-def _routine(library: ctypes.CDLL, name: str, count: int) -> Callable[..., None]:
-    routine = library[name]
-    routine.restype, routine.argtypes = None, [ctypes.c_void_p] * count
-    return routine

@@ -17,11 +17,11 @@ from hgpbench.gp import fortran
 
 AnyArray = NDArray[Any]
 
-_DTRMM, _STRMM = (fortran.published(cython_blas, name, 11) for name in ("dtrmm", "strmm"))
-_POTRF = fortran.published(cython_lapack, "dpotrf", 5)
-_TRTRI = fortran.published(cython_lapack, "dtrtri", 6)
-_POSV = fortran.published(cython_lapack, "dposv", 8)
-_LASET = fortran.published(cython_lapack, "dlaset", 7)
+_ARGUMENTS = {"dpotrf": 5, "dtrtri": 6, "dlaset": 7, "dposv": 8}
+_DTRMM, _STRMM = (fortran.subroutine(fortran.published(cython_blas, name), 11) for name in ("dtrmm", "strmm"))
+_POTRF, _TRTRI, _LASET, _POSV = (
+    fortran.subroutine(fortran.published(cython_lapack, name), count) for name, count in _ARGUMENTS.items()
+)
 _TRMM = {
     np.dtype(np.float64): (_DTRMM, fortran.real(1.0)),
     np.dtype(np.float32): (_STRMM, fortran.single(1.0)),
@@ -61,7 +61,7 @@ def invert_factor(A: NDArray[np.float64]) -> bool:
 
         [[L, 0], [C, D]]^-1 = [[L^-1, 0], [-D^-1 C L^-1, D^-1]].
     """
-    m, start, info = len(A), fortran.double(A), ctypes.c_int()
+    m, start, info = len(A), fortran.matrix(A), ctypes.c_int()
     status = ctypes.addressof(info)
     _POTRF(fortran.L, fortran.integer(m), start, fortran.integer(m), status)
     if info.value:
@@ -71,6 +71,22 @@ def invert_factor(A: NDArray[np.float64]) -> bool:
         rest, zero = fortran.integer(m - 1), fortran.real(0.0)
         _LASET(fortran.U, rest, rest, zero, zero, start + 8 * m, fortran.integer(m))
     return info.value == 0
+
+
+def _invert_triangle(start: int, m: int, stride: int, status: int) -> None:
+    """Invert the lower triangle of the (m, m) block at this address, of a matrix with ``stride`` rows."""
+    step = fortran.integer(stride)
+    if m <= _LEAF:
+        _TRTRI(fortran.L, fortran.N, fortran.integer(m), start, step, status)
+        return
+    half = (m // 2 + 7) // 8 * 8
+    corner, low = start + 8 * half, start + 8 * half * (stride + 1)
+    _invert_triangle(start, half, stride, status)
+    _invert_triangle(low, m - half, stride, status)
+    sizes = fortran.integer(m - half), fortran.integer(half)
+    for side, factor, by in ((fortran.L, -1.0, low), (fortran.R, 1.0, start)):
+        plain = side, fortran.L, fortran.N, fortran.N
+        _DTRMM(*plain, *sizes, fortran.real(factor), by, step, corner, step)
 
 
 def solve_each(A: NDArray[np.float64], B: NDArray[np.float64]) -> None:
@@ -92,19 +108,3 @@ def solve_each(A: NDArray[np.float64], B: NDArray[np.float64]) -> None:
         _POSV(fortran.L, size, columns, matrix, size, rows, size, status)
         if info.value:
             raise LinAlgError(f"matrix {i} of {count}, of {K} rows, is not positive definite")
-
-
-def _invert_triangle(start: int, m: int, stride: int, status: int) -> None:
-    """Invert the lower triangle of the (m, m) block at this address, of a matrix with ``stride`` rows."""
-    step = fortran.integer(stride)
-    if m <= _LEAF:
-        _TRTRI(fortran.L, fortran.N, fortran.integer(m), start, step, status)
-        return
-    half = (m // 2 + 7) // 8 * 8
-    corner, low = start + 8 * half, start + 8 * half * (stride + 1)
-    _invert_triangle(start, half, stride, status)
-    _invert_triangle(low, m - half, stride, status)
-    sizes = fortran.integer(m - half), fortran.integer(half)
-    for side, factor, by in ((fortran.L, -1.0, low), (fortran.R, 1.0, start)):
-        plain = side, fortran.L, fortran.N, fortran.N
-        _DTRMM(*plain, *sizes, fortran.real(factor), by, step, corner, step)

@@ -1,6 +1,5 @@
 """MKL's routines beside scipy's. The wrapper is tested on scipy's own library too, so nothing hangs on MKL."""
 
-import ctypes
 import itertools
 from importlib import metadata
 
@@ -10,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import blas, cython_blas, cython_lapack
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hgpbench.gp import latent, linalg, mkl, noise, vshgp
+from hgpbench.gp import fortran, latent, linalg, mkl, noise, vshgp
 
 INSTALLED = mkl.load()
 needs_mkl = pytest.mark.skipif(INSTALLED is None, reason="the extra 'fast' is not installed")
@@ -23,11 +22,8 @@ class Stand:
         return lambda setting: 0
 
     def __getitem__(self, name):
-        capsule = (cython_blas.__pyx_capi__ | cython_lapack.__pyx_capi__)[name]
-        name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-        name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-        pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        return ctypes.CFUNCTYPE(None)(pointer_of(capsule, name_of(capsule)))
+        module = cython_blas if name in cython_blas.__pyx_capi__ else cython_lapack
+        return fortran.published(module, name)
 
 
 @pytest.fixture(params=["stand", pytest.param("mkl", marks=needs_mkl)])
