@@ -15,8 +15,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import nullcontext
 
 import _jax_step
 import _torch_step
@@ -27,8 +27,9 @@ from hgpbench.cores import thread_variables
 from hgpbench.gp import factorised
 from hgpbench.gp.factorised import Workspace
 from hgpbench.gp.linalg import JITTER
-from hgpbench.gp.tasks import Run, Task, serially
+from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.whitened import Natural
+from hgpbench.models.threads import runner
 
 SHAPES = [(1000, 300, 2), (2000, 400, 9), (4000, 500, 3), (5000, 2500, 11)]
 PEAK_SIZE = 1500
@@ -131,16 +132,10 @@ def measure(shape: tuple[int, int, int], seconds: float, others: list[str]) -> s
     return row + "".join(f" {best[name]:9.4f} {best[name] / best['ours']:6.2f}x" for name in others)
 
 
-def wall(shape: tuple[int, int, int], seconds: float, *, pooled: bool) -> float:
-    """The least wall-clock seconds of a step, with two workers where ``pooled``."""
-    with ThreadPoolExecutor(2) as pool:
-
-        def together(tasks: Sequence[Task]) -> None:
-            for future in [pool.submit(task) for task in tasks]:
-                future.result()
-
-        ours = Ours(shape, run=together if pooled else serially)
-        return race({"ours": ours}, seconds, time.perf_counter)["ours"]
+def wall(way: str, shape: tuple[int, int, int], seconds: float) -> float:
+    """The least wall-clock seconds of a step in one of the ``WAYS``."""
+    with runner(2) if way == "workers" else nullcontext(serially) as run:
+        return race({"ours": Ours(shape, run=run)}, seconds, time.perf_counter)["ours"]
 
 
 def compare_threads(number: int, seconds: float) -> str:
@@ -172,7 +167,7 @@ def main() -> None:
     parser.add_argument("--no-others", action="store_true", help="leave JAX and torch out")
     options = parser.parse_args()
     if options.way:
-        print(wall(SHAPES[options.shapes[0]], options.seconds, pooled=options.way == "workers"))
+        print(wall(options.way, SHAPES[options.shapes[0]], options.seconds))
         return
     if options.threads:
         print(f"{'(b, m = u, d)':>16} {'one s':>9} {'2 BLAS s':>9} {'':>7} {'2 work. s':>9}")
