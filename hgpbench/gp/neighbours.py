@@ -45,47 +45,55 @@ class Neighbourhood:
         Matrices take ``chunk`` bytes at a time in each of the tasks that ``run`` runs at once.
         """
         mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
-        points = max(FEWEST_POINTS, min(chunk, CHUNK) // (8 * self.K * (self.K + 3 * Xs.shape[1] + 8)))
 
         def condition(rows: slice) -> None:
             scaled = Xs[rows] / self.kernel.ell
             near = self._tree.query(scaled, self.K)[1].reshape(-1, self.K)
             mu[rows], s2[rows] = self._condition(scaled, near, self.scale)
 
-        run([partial(condition, slice(start, start + points)) for start in range(0, len(Xs), points)])
+        run([partial(condition, part) for part in self._pieces(len(Xs), self.K, chunk)])
         return mu, s2
 
-    def choose(self, counts: Sequence[int], scales: Sequence[float], rows: NDArray[np.int64]) -> None:
+    def choose(
+        self, counts: Sequence[int], scales: Sequence[float], rows: NDArray[np.int64], run: Run = serially
+    ) -> None:
         """Set K, then the scale, to those from which these training rows are best predicted by the others.
 
-        Best by the sum of log N(y_i | mu_i, s2_i + r_i), f at row i conditioned on its K nearest others. A
-        sparse bound likes its lengthscales long, for then its inducing points explain more; the exact
-        conditioning here does better with somewhat shorter ones. Another scale leaves the nearest the same.
+        Best by the sum of log N(y_i | mu_i, s2_i + r_i), f at row i conditioned on its K nearest others; the
+        scale is one of ``scales``, or stays 1. A sparse bound likes its lengthscales long, for then its
+        inducing points explain more; the exact conditioning here does better with somewhat shorter ones.
+        Another scale leaves the nearest the same.
         """
         counts = sorted({min(count, len(self.y) - 1) for count in counts})
-        points = self.X[rows] / self.kernel.ell
+        points = self._tree.data[rows]
         nearest = _others(self._tree.query(points, counts[-1] + 1)[1].reshape(len(rows), -1), rows)
 
         def fit(count: int, scale: float) -> float:
-            """The mean log density with so many neighbours at this scale, but for a constant."""
-            total, piece = 0.0, max(FEWEST_POINTS, CHUNK // (8 * count**2))
-            for start in range(0, len(rows), piece):
-                part = slice(start, start + piece)
+            """The log density with so many neighbours at this scale, but for a constant."""
+            densities = np.empty(len(rows))
+
+            def judge(part: slice) -> None:
                 mu, s2 = self._condition(points[part], nearest[part, :count], scale)
                 s2 += self.r[rows[part]]
-                total -= 0.5 * float(np.sum(np.log(s2) + (self.y[rows[part]] - mu) ** 2 / s2))
-            return total
+                densities[part] = -0.5 * (np.log(s2) + (self.y[rows[part]] - mu) ** 2 / s2)
 
-        first = {count: fit(count, 1.0) for count in counts}
-        self.K = max(counts, key=first.__getitem__)
-        others = {scale: fit(self.K, scale) for scale in scales if scale != 1.0}
-        fits = {1.0: first[self.K]} | others
-        self.scale = max(fits, key=fits.__getitem__)
+            run([partial(judge, part) for part in self._pieces(len(rows), count)])
+            return float(densities.sum())
+
+        by_count = {count: fit(count, 1.0) for count in counts}
+        self.K = max(by_count, key=by_count.__getitem__)
+        by_scale = {1.0: by_count[self.K]} | {scale: fit(self.K, scale) for scale in scales}
+        self.scale = max(by_scale, key=by_scale.__getitem__)
+
+    def _pieces(self, n: int, K: int, chunk: int = CHUNK) -> list[slice]:
+        """``n`` points in parts whose matrices take about ``chunk`` bytes, with K neighbours each."""
+        points = max(FEWEST_POINTS, min(chunk, CHUNK) // (8 * K * (K + 3 * self.X.shape[1] + 8)))
+        return [slice(start, start + points) for start in range(0, n, points)]
 
     def _condition(self, points: Array, near: NDArray[np.int64], scale: float) -> tuple[Array, Array]:
         """mu* = k*^T A^-1 y and s2* = k - k*^T A^-1 k*, for scaled points, with A = K + diag(r) each."""
         kernel, kd = self.kernel, self.kernel.s2_k * (1.0 + JITTER)
-        Z = self.X[near] / kernel.ell - points[:, None]  # (s, K, d), seen from the point
+        Z = self._tree.data[near] - points[:, None]  # (s, K, d), in lengthscales, seen from the point
         Z /= scale
         square = rowdots(Z, Z)
         ks = kernel.s2_k * np.exp(-0.5 * square)

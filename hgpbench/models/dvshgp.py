@@ -23,7 +23,7 @@ STEPS_PER_PASS = 10  # at least, where there are experts enough
 FEWEST_PASSES, FEWEST_STEPS = 10, 120
 COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
 NEIGHBORS = (25, 50, 100, 200, 400)  # numbers to choose from
-SCALES = (0.8, 0.9, 1.0)  # times the lengthscales of f: likewise
+SCALES = (0.8, 0.9)  # times the lengthscales of f, beside 1: likewise
 JUDGED_ROWS = 1_000  # training rows by which they are judged
 WORTH_WORKERS = 2e10  # rows times squared inducing points and passes, below which processes only cost time
 
@@ -262,7 +262,9 @@ class DVSHGP(Estimator):
         X, y = experts.rows.X, experts.rows.y
         near = Neighbourhood(kernel, X, y, experts.noise, self.n_neighbors or NEIGHBORS[-1])
         if self.n_neighbors is None:
-            near.choose(NEIGHBORS, SCALES, rng.choice(len(y), min(len(y), JUDGED_ROWS), replace=False))
+            rows = rng.choice(len(y), min(len(y), JUDGED_ROWS), replace=False)
+            with runner(self._workers(len(y))) as run:
+                near.choose(NEIGHBORS, SCALES, rows, run)
         return near
 
     def _tell(self, shared: dict[str, Array]) -> None:
