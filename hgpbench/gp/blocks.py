@@ -168,7 +168,7 @@ def _slopes(shared: Inducing, coupling: Coupling, a: Array, block: Block, y: Arr
     outside = shared.kernel.gather(block.X_aug, shared.Z_aug, W.sum(axis=1), W.T @ block.X_aug)
     dsigma2 = 0.5 * float(diagonal(G).sum())
     G *= block.K
-    inside = shared.kernel.gather_sym(block.X_aug, G)
+    inside = shared.kernel.gather_sym(block.X_aug, G.T)
     return Slopes(
         float(y @ beta),
         VGV,
@@ -187,7 +187,7 @@ def _pull_inducing(shared: Inducing, coupling: Coupling, VGV: Array) -> KernelGr
     diagonal(H)[...] -= 1.0
     W = Linv.T @ H @ Linv
     W *= -0.5 * shared.Kmm
-    return shared.kernel.gather_sym(shared.Z_aug, W)
+    return shared.kernel.gather_sym(shared.Z_aug, W.T)
 
 
 Sums = TypeVar("Sums", Gram, Slopes)

@@ -8,6 +8,7 @@ W^T X only, so no array larger than K ever appears.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dsymm
 
 from hgpbench.gp.linalg import Array, rowdots
 
@@ -90,7 +91,10 @@ class SEARD:
         return KernelGrad(float(cols.sum()) / self.s2_k, dlog_ell / self.ell, pulled / self.ell)
 
     def gather_sym(self, Z_aug: Array, W: Array) -> KernelGrad:
-        """The pullback from a symmetric W (m, m), where ``Z`` enters on both sides."""
-        sums = W @ Z_aug
+        """The pullback from a symmetric W (m, m), where ``Z`` enters on both sides.
+
+        Reads the lower triangle of a Fortran-ordered W; another order is copied.
+        """
+        sums = dsymm(1.0, W, Z_aug.T, side=True, lower=True).T
         grad = self.gather(Z_aug, Z_aug, sums[:, len(self.ell)], sums)
         return KernelGrad(grad.ds2_k, grad.dell, 2.0 * grad.dZ)

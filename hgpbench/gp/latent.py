@@ -16,6 +16,7 @@ import numpy as np
 from hgpbench.gp.kernels import SEARD, KernelGrad
 from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse_factor, logdet
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
 
 PANEL_BYTES = 600_000
 
@@ -32,13 +33,13 @@ class Latent:
     """Buffers and state of one process with ``m`` inducing points at ``n`` inputs.
 
     ``project`` fills Knm, V (n, m), Kmm, Linv (m, m) and the prior variance kd; ``condition`` fills B, LBinv,
-    N and M (m, m), of which the way back may use up B, N and M. One evaluation at a time may use a Latent.
+    Bi, N and M (m, m), of which the way back may use up B, N and M. One evaluation at a time may use it.
     """
 
     def __init__(self, n: int, m: int) -> None:
         self.m = m
-        self.Kmm, self.Linv, self.B, self.LBinv, self.N, self.M = (
-            np.zeros((m, m), order="F") for _ in range(6)
+        self.Kmm, self.Linv, self.B, self.LBinv, self.Bi, self.N, self.M, self.spare = (
+            np.zeros((m, m), order="F") for _ in range(8)
         )
         self.kd = self.jitter = np.nan
         self._tall = [np.empty((0, m)) for _ in range(3)]
@@ -82,13 +83,13 @@ class Latent:
         return out
 
     def condition(self, weights: Array) -> float:
-        """B = I + V^T diag(weights) V, its inverse factor, N = B^-1 L^-1, M = L^-1 - N; returns log |B|."""
+        """B = I + V^T diag(weights) V, its inverse (lower triangle, as of B) and the factor of that,
+        N = B^-1 L^-1, M = L^-1 - N; returns log |B|."""
         self.gram(weights, out=self.B)
         diagonal(self.B)[...] += 1.0
         inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
-        self.N[...] = self.Linv
-        blas.dtrmm(1.0, self.LBinv, self.N, lower=True, overwrite_b=True)  # m^3
-        blas.dtrmm(1.0, self.LBinv, self.N, lower=True, trans_a=True, overwrite_b=True)  # m^3
+        lower_of_product(self.LBinv, self.LBinv, out=self.Bi)
+        symmetric_times_lower(self.Bi, self.Linv, out=self.N, whole=True)
         np.subtract(self.Linv, self.N, out=self.M)
         return -logdet(self.LBinv)
 
@@ -142,10 +143,10 @@ class Latent:
         the Cholesky factor needs its lower triangle mirrored: ``low``, of which the upper part is not read.
         Destroys ``product``.
         """
-        blas.dsymm(-0.5, low, self.Linv, beta=-0.5, c=product, lower=True, overwrite_c=True)  # 2 m^3
-        blas.dtrmm(1.0, self.Linv, product, trans_a=True, lower=True, overwrite_b=True)  # m^3
-        product *= self.Kmm
-        grad = self.kernel.gather_sym(self.Z_aug, product)
+        symmetric_times_lower(low, self.Linv, out=product, alpha=-0.5, beta=-0.5, whole=False)
+        W = lower_of_product(self.Linv, product, out=self.spare)
+        W *= self.Kmm
+        grad = self.kernel.gather_sym(self.Z_aug, W)
         return KernelGrad(grad.ds2_k + dkd * self.kd / self.kernel.s2_k, grad.dell, grad.dZ)
 
     def posterior(self, mean: Array, prior_mean: float = 0.0) -> Posterior:

@@ -30,6 +30,9 @@ _mkl = mkl.load()
 blas: Any = scipy_blas if _mkl is None else _mkl
 """The products of ``gp``: scipy's, or MKL's with the same arguments where the extra ``fast`` is installed."""
 
+raw: Any = unlocked if _mkl is None else _mkl
+"""The same library's ``gemm`` and ``symm`` by address, for blocks of matrices, and its ``invert_factor``."""
+
 
 class Cholesky(NamedTuple):
     """The lower factor of ``A + jitter * scale * I``, or its inverse, and the jitter that it took."""
@@ -84,8 +87,7 @@ def inverse_factor(
     Reads the lower triangle of ``A`` only. Runs without the interpreter's lock.
     """
     Linv = np.empty(A.shape, order="F") if out is None else out
-    invert_factor = unlocked.invert_factor if _mkl is None else _mkl.invert_factor
-    return _with_jitter(invert_factor, A, scale, jitter, max_jitter, Linv)
+    return _with_jitter(raw.invert_factor, A, scale, jitter, max_jitter, Linv)
 
 
 def _factor(A: Array) -> bool:

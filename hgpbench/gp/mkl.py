@@ -34,12 +34,15 @@ def load() -> "MKL | None":
 
 
 class MKL:
-    """Products and factorisations in place, on Fortran-ordered matrices in double precision."""
+    """Products and factorisations in place, on Fortran-ordered matrices in double precision.
+
+    ``gemm`` and ``symm`` are the routines themselves, all of whose arguments are addresses.
+    """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         library.MKL_Set_Interface_Layer(_INT32)
         library.MKL_CBWR_Set(_REPRODUCIBLE)
-        self._gemm, self._symm, self._syrk, self._trmm, self._potrf, self._trtri, self._laset = (
+        self.gemm, self.symm, self._syrk, self._trmm, self._potrf, self._trtri, self._laset = (
             subroutine(library[name], count) for name, count in _ARGUMENTS.items()
         )
 
@@ -60,7 +63,7 @@ class MKL:
         if a.shape != ((k, m) if trans_a else (m, k)) or b.shape != ((n, k) if trans_b else (k, n)):
             raise ValueError(f"gemm of shapes {a.shape} and {b.shape} into {c.shape}")
         # fmt: off
-        self._gemm(
+        self.gemm(
             T if trans_a else N, T if trans_b else N, integer(m), integer(n), integer(k), real(alpha),
             matrix(a), integer(len(a)), matrix(b), integer(len(b)), real(beta), matrix(c), integer(m),
         )
@@ -83,7 +86,7 @@ class MKL:
         if a.shape != (m, m) or b.shape != c.shape:
             raise ValueError(f"symm of shapes {a.shape} and {b.shape} into {c.shape}")
         # fmt: off
-        self._symm(
+        self.symm(
             L, L, integer(m), integer(n), real(alpha),
             matrix(a), integer(m), matrix(b), integer(m), real(beta), matrix(c), integer(m),
         )

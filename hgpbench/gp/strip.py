@@ -23,6 +23,7 @@ import numpy as np
 from hgpbench.gp.kernels import SEARD, KernelGrad
 from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
 from hgpbench.gp.unlocked import trmm
 from hgpbench.gp.whitened import Pull, Whitened
 
@@ -126,7 +127,7 @@ class Strip:
         return replace(grad, ds2_k=grad.ds2_k + dkd * self.kd / self.kernel.s2_k), Pull(N, Vbeta)
 
     def _pull_inducing(self, N: Array, Vbeta: Array) -> KernelGrad:
-        """dKmm = -1/2 L^-T (T + T^T) L^-1, T the lower triangle of H = dV^T V with half its diagonal.
+        """dKmm = -1/2 L^-T H L^-1, for H = dV^T V with its lower triangle mirrored.
 
         H = (I - S) N + mean (V^T beta)^T is not symmetric: q is held in coordinates that move with L, and
         the derivative of a Cholesky factor sees the lower triangle mirrored.
@@ -134,14 +135,9 @@ class Strip:
         Ht = np.matmul(N, self.q.S, out=self._Ht)  # 2 m^3
         np.subtract(N, Ht, out=Ht)
         Ht += np.multiply.outer(Vbeta, self.q.mean)
-        diagonal(Ht)[...] *= 0.5
-        A = self._M
-        A[...] = self._Linv
-        trmm(Ht.T, A)  # reads the lower triangle only; m^3
-        trmm(self._Linv, A, trans=True)  # m^3
-        W = A + A.T
-        W *= self._Kmm
-        W *= -0.5
+        HL = symmetric_times_lower(Ht.T, self._Linv, out=self._M, alpha=-0.5, whole=False)
+        W = lower_of_product(self._Linv, HL, out=Ht.T)
+        W *= self._Kmm.T  # symmetric, in the order of W
         return self.kernel.gather_sym(self.Z_aug, W)
 
     def shift(self, change: Array) -> float:

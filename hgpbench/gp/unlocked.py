@@ -2,7 +2,8 @@
 
 ``np.matmul`` releases the interpreter's lock; scipy's wrappers of trmm, potrf and trtri do not (a thread that
 waits for one stands still). scipy also publishes the routines themselves, for Cython, with their signatures:
-called through ctypes they run unlocked, and on blocks of a matrix without copies of them.
+called through ctypes they run unlocked, and on blocks of a matrix without copies of them. ``gemm`` and
+``symm`` are such routines, all of whose arguments are addresses.
 """
 
 import ctypes
@@ -17,10 +18,13 @@ from hgpbench.gp import fortran
 
 AnyArray = NDArray[Any]
 
-_ARGUMENTS = {"dpotrf": 5, "dtrtri": 6, "dlaset": 7, "dposv": 8}
-_DTRMM, _STRMM = (fortran.subroutine(fortran.published(cython_blas, name), 11) for name in ("dtrmm", "strmm"))
+_BLAS = {"dgemm": 13, "dsymm": 12, "dtrmm": 11, "strmm": 11}
+_LAPACK = {"dpotrf": 5, "dtrtri": 6, "dlaset": 7, "dposv": 8}
+gemm, symm, _DTRMM, _STRMM = (
+    fortran.subroutine(fortran.published(cython_blas, name), count) for name, count in _BLAS.items()
+)
 _POTRF, _TRTRI, _LASET, _POSV = (
-    fortran.subroutine(fortran.published(cython_lapack, name), count) for name, count in _ARGUMENTS.items()
+    fortran.subroutine(fortran.published(cython_lapack, name), count) for name, count in _LAPACK.items()
 )
 _TRMM = {
     np.dtype(np.float64): (_DTRMM, fortran.real(1.0)),
