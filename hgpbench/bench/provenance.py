@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info
 import hgpbench
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "h5py", "pandas", "pydantic", "threadpoolctl")
+_EXTRAS = ("mkl", "numba")
 
 
 def collect() -> dict[str, Any]:
@@ -21,11 +22,12 @@ def collect() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """hgpbench, Python and the packages that numbers depend on."""
+    """hgpbench, Python and the packages that numbers depend on, of extras those that are installed."""
+    extras = [name for name in _EXTRAS if any(metadata.distributions(name=name))]
     return {
         "hgpbench": hgpbench.__version__,
         "python": platform.python_version(),
-        **{name: metadata.version(name) for name in _PACKAGES},
+        **{name: metadata.version(name) for name in (*_PACKAGES, *extras)},
     }
 
 

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from hgpbench.gp.linalg import Array
+from hgpbench.gp.passes import exponential
 
 Kind = Literal["GL", "VL", "GD", "VD", "GC", "VC"]
 
@@ -76,7 +77,7 @@ class Basis:
     def evaluate(self, X: Array) -> Array:
         """Phi (n, m) at the rows of ``X`` (n, d): O(n m q)."""
         Phi = self.features(X) @ self.coefficients()
-        return np.exp(Phi, out=Phi)
+        return exponential(Phi)
 
     def pullback(self, dC: Array) -> tuple[Array, Array]:
         """Map dC (q, m), the derivative by the coefficients, to dP (m, d) and dgamma."""

@@ -15,9 +15,10 @@ import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.latent import Latent, Outer
+from hgpbench.gp.latent import Latent
 from hgpbench.gp.linalg import JITTER, Array, diagonal, rowdots
 from hgpbench.gp.params import Bound
+from hgpbench.gp.passes import Outer
 from hgpbench.gp.posterior import Posterior
 
 Kind = Literal["vfe", "fitc"]

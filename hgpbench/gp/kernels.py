@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg.blas import dsymm
 
 from hgpbench.gp.linalg import Array, rowdots
+from hgpbench.gp.passes import exponential
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class SEARD:
         """Covariances K (n, m) of the rows of ``X`` (n, d) and ``Z`` (m, d), C-ordered."""
         shift = Z.mean(axis=0)
         K = np.matmul(self.augment(X, shift), self.dual(self.augment(Z, shift)).T, out=out)
-        return np.exp(K, out=K)
+        return exponential(K)
 
     def gram(self, Z: Array, out: Array | None = None) -> Array:
         """Covariances Kzz (m, m) of the rows of ``Z`` with themselves; the diagonal is exactly ``s2_k``."""

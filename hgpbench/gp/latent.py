@@ -9,24 +9,17 @@ elementwise passes over one panel find it there.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from hgpbench.gp import passes
 from hgpbench.gp.kernels import SEARD, KernelGrad
 from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse_factor, logdet
+from hgpbench.gp.passes import Outer
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
 
 PANEL_BYTES = 600_000
-
-
-class Outer(NamedTuple):
-    """An outer product left right^T, left (n,) and right (m,), with ``along`` = Knm right (n,)."""
-
-    left: Array
-    right: Array
-    along: Array
 
 
 class Latent:
@@ -43,7 +36,7 @@ class Latent:
         )
         self.kd = self.jitter = np.nan
         self._tall = [np.empty((0, m)) for _ in range(3)]
-        self._scratch, self._ones = np.empty((0, m)), np.ones(m)
+        self._scratch = np.empty((0, m))
         self.resize(n)
 
     def resize(self, n: int) -> None:
@@ -101,7 +94,7 @@ class Latent:
         """P = (V M) * Knm, kept for ``pull``; returns its row sums, diag(V M Kmn): 2 n m^2 flops."""
         self.p = np.empty(self.n)
         for rows in self._panels():
-            self.p[rows] = self._product(rows, M, out=self.P[rows])
+            self.p[rows] = passes.modulate(self._product(rows, M, out=self.P[rows]), self.Knm[rows])
         return self.p
 
     def pull(
@@ -109,32 +102,24 @@ class Latent:
     ) -> tuple[Array, KernelGrad]:
         """Pull dKnm = diag(weights) V M + outer products [+ diag(applied) V M of ``apply``] to the kernel.
 
-        The kernel wants sums over dKnm * Knm only, from which the diagonals come out: they scale d + 2
-        columns of inputs instead of m of V. Returns diag(V M Kmn) as well: 2 n m^2 flops.
+        The kernel wants sums over dKnm * Knm only. Returns diag(V M Kmn) as well: 2 n m^2 flops.
         """
-        sums, *lefts = (part.T for part in np.zeros((1 + len(outer), self.X_aug.shape[1], self.m)))
-        row_sums = np.empty(self.n)
+        terms = passes.Terms(weights, outer, self.P, applied)
+        sums, row_sums = np.zeros((self.X_aug.shape[1], self.m)).T, np.empty(self.n)
         for rows in self._panels():
-            X_aug, K, W = self.X_aug[rows], self.Knm[rows], self._scratch[: rows.stop - rows.start]
-            row_sums[rows] = self._product(rows, M, out=W)
-            _add_product(W, X_aug, weights[rows], out=sums)
-            if applied is not None:
-                _add_product(self.P[rows], X_aug, applied[rows], out=sums)
-            for (left, _, _), part in zip(outer, lefts, strict=True):
-                _add_product(K, X_aug, left[rows], out=part)
+            W = self._product(rows, M, out=self._scratch[: rows.stop - rows.start])
+            row_sums[rows] = passes.add_sums(terms, rows, W, self.Knm[rows], self.X_aug[rows], out=sums)
         total = weights * row_sums
         if applied is not None:
             total += applied * self.p
-        for (left, right, along), part in zip(outer, lefts, strict=True):
+        for left, _, along in outer:
             total += left * along
-            sums += right[:, None] * part
         return row_sums, self.kernel.gather(self.X_aug, self.Z_aug, total, sums)
 
     def _product(self, rows: slice, M: Array, out: Array) -> Array:
-        """(V M) * Knm of some rows into ``out``; returns its row sums."""
+        """V M of some rows into ``out``."""
         blas.dgemm(1.0, M, self.V[rows].T, c=out.T, trans_a=True, overwrite_c=True)
-        out *= self.Knm[rows]
-        return out @ self._ones
+        return out
 
     def pull_inducing(self, low: Array, product: Array, dkd: float) -> KernelGrad:
         """Pull dKmm = -1/2 L^-T H L^-1, with H L^-1 = symmetric(low) L^-1 + product, and dkd to the kernel.
@@ -164,11 +149,4 @@ class Latent:
 def _exp_product(dual: Array, aug: Array, out: Array) -> None:
     """exp(dual aug^T), ``dual`` and ``out`` in Fortran order: a kernel matrix from its augmented inputs."""
     blas.dgemm(1.0, dual, aug.T, c=out, overwrite_c=True)
-    np.exp(out, out=out)
-
-
-def _add_product(W: Array, X: Array, weights: Array, out: Array) -> None:
-    """Add W^T diag(weights) X to ``out`` (m, d)."""
-    weighted = X * weights[:, None]
-    # scipy's gemm, for tall and narrow matrices numpy's is slow
-    blas.dgemm(1.0, W.T, weighted.T, beta=1.0, c=out, trans_b=True, overwrite_c=True)
+    passes.exponential(out)

@@ -15,6 +15,7 @@ from scipy.spatial import KDTree
 
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.linalg import JITTER, Array, rowdots
+from hgpbench.gp.passes import exponential
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.unlocked import solve_each
 
@@ -100,7 +101,7 @@ class Neighbourhood:
         A = Z @ Z.transpose(0, 2, 1)  # (s, K, K)
         A -= 0.5 * square[:, :, None]
         A -= 0.5 * square[:, None, :]
-        np.exp(A, out=A)
+        exponential(A)
         A *= kernel.s2_k
         diagonal = np.einsum("skk->sk", A)
         diagonal[...] = kd + self.r[near]

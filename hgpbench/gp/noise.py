@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from scipy.linalg.blas import dger
 
 from hgpbench.gp.kernels import KernelGrad
-from hgpbench.gp.latent import Latent, Outer
+from hgpbench.gp.latent import Latent
 from hgpbench.gp.linalg import Array, blas, diagonal
+from hgpbench.gp.passes import Outer
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ import numpy as np
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
 from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor
+from hgpbench.gp.passes import exponential
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
 from hgpbench.gp.unlocked import trmm
@@ -85,7 +86,7 @@ class Strip:
         for rows in self._panels(shard):
             K, V, P = self._K[rows], self._V[rows], self._P[rows]
             if self.dtype == np.float64:
-                np.exp(np.matmul(self.X_aug[rows], self._dual.T, out=K), out=K)
+                exponential(np.matmul(self.X_aug[rows], self._dual.T, out=K))
             else:  # distances suffer from cancellation: double up to here
                 np.exp(self.X_aug[rows] @ self._dual.T, out=K, casting="same_kind")
             V[...] = K

@@ -1,0 +1,106 @@
+"""Elementwise passes over (n, m) matrices, compiled by numba (the extra ``jit``); ``passes`` chooses them.
+
+Without AVX-512 numpy leaves each exponential to the C library; here the compiler sees arithmetic that it can
+do on four or eight numbers at a time. Compiled when first imported, and kept in numba's cache.
+"""
+
+from collections.abc import Callable
+from math import factorial, log
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from hgpbench.gp.linalg import Array
+
+_LOWEST, _HIGHEST = -708.0, 709.0  # beyond them exp leaves the normal numbers, or soon does
+_ZERO, _INFINITY = np.float64(0.0), np.float64(np.inf)
+_LOG2_E = 1.0 / log(2.0)
+_LOG_2_HIGH = float.fromhex("0x1.62e42feep-1")  # its last bits are zeros, so that multiples of it are exact
+_LOG_2_LOW = 1.9082149292705877e-10  # the rest of log(2)
+_ROUNDING = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the last bits
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(k) for k in range(2, 14))
+
+_MATRIX, _VECTOR = "float64[:, ::1]", "float64[::1]"
+_FUSED = frozenset({"contract"})  # a product and a sum may be one operation
+_REORDERED = _FUSED | {"reassoc", "nsz"}  # and the sum of a row may be taken in any order
+
+
+def _compile(*types: str, fastmath: frozenset[str]) -> Callable[[Callable[..., None]], Any]:
+    options: dict[str, Any] = {"fastmath": set(fastmath), "nogil": True, "error_model": "numpy"}
+    signature = f"void({', '.join(types)})"
+
+    def decorate(function: Callable[..., None]) -> Any:
+        try:
+            return njit(signature, cache=True, **options)(function)
+        except RuntimeError:  # no folder can be written to: compile each time
+            return njit(signature, **options)(function)
+
+    return decorate
+
+
+@njit(fastmath=set(_FUSED), inline="always")
+def _exp(x: np.float64) -> np.float64:
+    """exp(x) = 2^k exp(r) with |r| <= log(2) / 2, by the first terms of its series; below 2 eps off."""
+    k = x * _LOG2_E + _ROUNDING
+    whole = k - _ROUNDING
+    r = (x - whole * _LOG_2_HIGH) - whole * _LOG_2_LOW
+    p = C13 * r + C12
+    p = p * r + C11
+    p = p * r + C10
+    p = p * r + C9
+    p = p * r + C8
+    p = p * r + C7
+    p = p * r + C6
+    p = p * r + C5
+    p = p * r + C4
+    p = p * r + C3
+    p = p * r + C2
+    p = p * (r * r) + r + 1.0
+    # The last bits of k are the whole number; added to the exponent of p they multiply it by 2^k.
+    bits = np.float64(p).view(np.int64) + (np.float64(k).view(np.int64) << 52)
+    found = np.int64(bits).view(np.float64)
+    if x < _LOWEST:
+        found = _ZERO
+    if x > _HIGHEST:
+        found = _INFINITY
+    return found
+
+
+@_compile(_VECTOR, fastmath=_FUSED)
+def exponential(A: Array) -> None:
+    """A <- exp(A), with zero instead of what is below the normal numbers."""
+    for i in range(A.size):
+        A[i] = _exp(A[i])
+
+
+@_compile(_MATRIX, _MATRIX, _VECTOR, fastmath=_REORDERED)
+def modulate(W: Array, K: Array, row_sums: Array) -> None:
+    """W <- W * K, and its row sums."""
+    n, m = W.shape
+    for i in range(n):
+        total = 0.0
+        for j in range(m):
+            w = W[i, j] * K[i, j]
+            W[i, j] = w
+            total += w
+        row_sums[i] = total
+
+
+@_compile(*[_MATRIX] * 3, *[_VECTOR] * 2, *[_MATRIX] * 2, _VECTOR, fastmath=_REORDERED)
+def weave(
+    W: Array, K: Array, P: Array, weights: Array, applied: Array, lefts: Array, rights: Array, row_sums: Array
+) -> None:
+    """W <- diag(weights) (W * K) + diag(applied) P + (lefts^T rights) * K; row sums are of the old W * K.
+
+    ``lefts`` (2, n) and ``rights`` (2, m) make two outer products; rows of zeros leave them out.
+    """
+    n, m = W.shape
+    for i in range(n):
+        total, weight, other, first, second = 0.0, weights[i], applied[i], lefts[0, i], lefts[1, i]
+        for j in range(m):
+            k = K[i, j]
+            w = W[i, j] * k
+            total += w
+            W[i, j] = weight * w + other * P[i, j] + (first * rights[0, j] + second * rights[1, j]) * k
+        row_sums[i] = total

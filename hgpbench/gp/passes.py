@@ -1,0 +1,87 @@
+"""Elementwise passes over kernel matrices: numpy's, or numba's with fewer of them (the extra ``jit``)."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hgpbench.gp.linalg import Array, blas
+
+compiled: Any = None
+if find_spec("numba"):
+    from hgpbench.gp import compiled
+
+
+class Outer(NamedTuple):
+    """An outer product left right^T, left (n,) and right (m,), with ``along`` = Knm right (n,)."""
+
+    left: Array
+    right: Array
+    along: Array
+
+
+def exponential(A: Array) -> Array:
+    """exp(A) in place of ``A``."""
+    if compiled is None or not A.flags.forc:
+        return np.exp(A, out=A)
+    compiled.exponential(A.ravel(order="K"))
+    return A
+
+
+def modulate(W: Array, K: Array) -> Array:
+    """W * K in place of ``W``, both C-ordered (n, m); returns its row sums (n,)."""
+    if compiled is None:
+        W *= K
+        return W @ np.ones(W.shape[1])
+    row_sums = np.empty(len(W))
+    compiled.modulate(W, K, row_sums)
+    return row_sums
+
+
+class Terms(NamedTuple):
+    """dKnm * Knm = diag(weights) (W * Knm) + outer products * Knm [+ diag(applied) P], for some W (n, m)."""
+
+    weights: Array
+    outer: Sequence[Outer]
+    P: Array
+    applied: Array | None
+
+
+def add_sums(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: Array) -> Array:
+    """Add (dKnm * Knm)^T X_aug of some rows to a Fortran ``out`` (m, d + 2); returns the row sums of W * Knm.
+
+    ``W``, ``K`` and ``X_aug`` are those rows, ``terms`` is of all of them. Uses W up.
+    """
+    if compiled is not None:
+        return _add_woven(terms, rows, W, K, X_aug, out)
+    # Diagonals scale d + 2 columns of inputs instead of m of W.
+    row_sums = modulate(W, K)
+    _add_product(W, X_aug * terms.weights[rows, None], out)
+    if terms.applied is not None:
+        _add_product(terms.P[rows], X_aug * terms.applied[rows, None], out)
+    for left, right, _ in terms.outer:
+        part = np.zeros_like(out)
+        _add_product(K, X_aug * left[rows, None], part)
+        out += right[:, None] * part
+    return row_sums
+
+
+def _add_woven(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: Array) -> Array:
+    """All terms in one pass and one product."""
+    (n, m), row_sums = W.shape, np.empty(len(W))
+    lefts, rights = np.zeros((2, n)), np.zeros((2, m))
+    for i, (left, right, _) in enumerate(terms.outer):
+        lefts[i], rights[i] = left[rows], right
+    weights, P, applied = terms.weights[rows], K, np.zeros(n)
+    if terms.applied is not None:
+        P, applied = terms.P[rows], terms.applied[rows]
+    compiled.weave(W, K, P, weights, applied, lefts, rights, row_sums)
+    _add_product(W, X_aug, out)
+    return row_sums
+
+
+def _add_product(W: Array, X: Array, out: Array) -> None:
+    """Add W^T X to ``out`` (m, d)."""
+    # scipy's gemm, for tall and narrow matrices numpy's is slow
+    blas.dgemm(1.0, W.T, X.T, beta=1.0, c=out, trans_b=True, overwrite_c=True)

@@ -1,0 +1,113 @@
+"""Elementwise passes: numpy's and numba's find the same, and what a plain formula finds."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from hgpbench.gp import passes, vshgp
+from hgpbench.gp.passes import Outer, Terms
+
+COMPILED = passes.compiled
+needs_numba = pytest.mark.skipif(COMPILED is None, reason="the extra 'jit' is not installed")
+EPS = np.finfo(float).eps
+
+
+@pytest.fixture(params=["numpy", pytest.param("numba", marks=needs_numba)])
+def way(request, monkeypatch):
+    monkeypatch.setattr(passes, "compiled", COMPILED if request.param == "numba" else None)
+    return request.param
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_exponential_is_exact_to_two_units(way, order):
+    x = np.concatenate([np.linspace(-708.0, 708.0, 9973), np.linspace(-1.0, 1.0, 2027)])
+    A = np.asarray(x.reshape(120, 100), order=order)
+    exact = np.exp(A.astype(np.longdouble))
+    assert passes.exponential(A) is A
+    assert np.abs(A / exact - 1).max() < 2 * EPS
+
+
+def test_exponential_of_what_lies_outside(way):
+    A = np.array([0.0, -0.0, -1e5, -np.inf, np.nan, 1e5, np.inf])
+    with np.errstate(over="ignore"):
+        passes.exponential(A)
+    assert_array_equal(A[:2], 1.0)
+    assert_allclose(A[2:4], 0.0, atol=1e-300)
+    assert np.isnan(A[4])
+    assert (A[5:] > 1e300).all()
+
+
+def test_exponential_of_a_slice_leaves_the_rest_alone(way):
+    A = np.ones((4, 6))
+    passes.exponential(A[:, 1:3])
+    expected = np.ones((4, 6))
+    expected[:, 1:3] = np.e
+    assert_allclose(A, expected, rtol=2 * EPS)
+
+
+def test_modulate(way):
+    rng = np.random.default_rng(0)
+    W, K = rng.normal(size=(2, 9, 37))
+    expected = W * K
+    assert_allclose(passes.modulate(W, K), expected.sum(axis=1), rtol=1e-14, atol=1e-14)
+    assert_array_equal(W, expected)
+
+
+@pytest.mark.parametrize("n_outer", [0, 1, 2])
+@pytest.mark.parametrize("with_applied", [False, True])
+def test_add_sums(way, n_outer, with_applied):
+    rng = np.random.default_rng(1)
+    n, m, rows = 23, 37, slice(5, 18)
+    W, K, P = rng.normal(size=(3, n, m))
+    X_aug, start = rng.normal(size=(n, 4)), np.asfortranarray(rng.normal(size=(m, 4)))
+    weights, applied = rng.normal(size=(2, n))
+    outer = [Outer(rng.normal(size=n), rng.normal(size=m), np.full(n, np.nan)) for _ in range(n_outer)]
+    dense = weights[:, None] * W * K + sum(np.outer(left, right) * K for left, right, _ in outer)
+    if with_applied:
+        dense += applied[:, None] * P
+    terms = Terms(weights, outer, P, applied if with_applied else None)
+    sums, expected = start.copy(order="F"), start + dense[rows].T @ X_aug[rows]
+    found = passes.add_sums(terms, rows, W[rows].copy(), K[rows], X_aug[rows], out=sums)
+    assert_allclose(found, (W * K)[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
+    assert_allclose(sums, expected, rtol=1e-13, atol=1e-13)
+
+
+@needs_numba
+@pytest.mark.parametrize("free", [False, True])
+def test_the_bound_is_the_same_either_way(monkeypatch, free):
+    rng = np.random.default_rng(2)
+    n, m, d = 150, 40, 5
+    X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+    values = {
+        "s2_kf": np.asarray(1.3),
+        "ell_f": rng.uniform(1.0, 2.0, d),
+        "Xm": X[:m],
+        "s2_kg": np.asarray(0.6),
+        "ell_g": rng.uniform(1.0, 2.0, d),
+        "Xu": X[-m:],
+        "mu0": np.asarray(-1.0),
+        "lam": rng.uniform(0.3, 0.7, n),
+    }
+    if free:
+        values["w"] = rng.normal(size=m)
+    ours = vshgp.bound(values, X, y, vshgp.Workspace(n, m, m))
+    monkeypatch.setattr(passes, "compiled", None)
+    plain = vshgp.bound(values, X, y, vshgp.Workspace(n, m, m))
+    assert_allclose(ours.value, plain.value, rtol=1e-13)
+    for name, grad in plain.grads.items():
+        assert_allclose(ours.grads[name], grad, rtol=1e-9, atol=1e-11 * np.abs(grad).max(), err_msg=name)
+
+
+@needs_numba
+def test_numba_without_a_folder_to_cache_in(tmp_path):
+    """Compiled anew where nothing can be kept: nobody can write below a file."""
+    (tmp_path / "file").touch()
+    code = "from hgpbench.gp import passes; import numpy as np; print(passes.exponential(np.zeros(3)))"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file" / "folder")}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[1. 1. 1.]"
