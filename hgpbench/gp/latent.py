@@ -14,7 +14,7 @@ import numpy as np
 
 from hgpbench.gp import passes
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse_factor, logdet
+from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse, inverse_factor, logdet
 from hgpbench.gp.passes import Outer
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
@@ -81,7 +81,7 @@ class Latent:
         self.gram(weights, out=self.B)
         diagonal(self.B)[...] += 1.0
         inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
-        lower_of_product(self.LBinv, self.LBinv, out=self.Bi)
+        inverse(self.LBinv, out=self.Bi)
         symmetric_times_lower(self.Bi, self.Linv, out=self.N, whole=True)
         np.subtract(self.Linv, self.N, out=self.M)
         return -logdet(self.LBinv)

@@ -31,7 +31,7 @@ blas: Any = scipy_blas if _mkl is None else _mkl
 """The products of ``gp``: scipy's, or MKL's with the same arguments where the extra ``fast`` is installed."""
 
 raw: Any = unlocked if _mkl is None else _mkl
-"""The same library's ``gemm`` and ``symm`` by address, for blocks of matrices, and its ``invert_factor``."""
+"""The same library's ``gemm`` and ``symm`` by address, for blocks of matrices, and its work on factors."""
 
 
 class Cholesky(NamedTuple):
@@ -88,6 +88,13 @@ def inverse_factor(
     """
     Linv = np.empty(A.shape, order="F") if out is None else out
     return _with_jitter(raw.invert_factor, A, scale, jitter, max_jitter, Linv)
+
+
+def inverse(Linv: Array, out: Array) -> Array:
+    """The lower triangle of A^-1 = L^-T L^-1, from an inverse factor, into a Fortran-ordered ``out``."""
+    out[...] = Linv
+    raw.square_factor(out)
+    return out
 
 
 def _factor(A: Array) -> bool:

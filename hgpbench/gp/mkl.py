@@ -18,7 +18,8 @@ Array = NDArray[np.float64]
 
 _INT32 = 0  # MKL_INTERFACE_LP64, whatever the environment says
 _REPRODUCIBLE = 2  # MKL_CBWR_AUTO: the same bits wherever in memory the same numbers lie
-_ARGUMENTS = {"dgemm": 13, "dsymm": 12, "dsyrk": 10, "dtrmm": 11, "dpotrf": 5, "dtrtri": 6, "dlaset": 7}
+_BLAS = {"dgemm": 13, "dsymm": 12, "dsyrk": 10, "dtrmm": 11}
+_LAPACK = {"dpotrf": 5, "dtrtri": 6, "dlauum": 5, "dlaset": 7}
 
 
 def load() -> "MKL | None":
@@ -42,8 +43,11 @@ class MKL:
     def __init__(self, library: ctypes.CDLL) -> None:
         library.MKL_Set_Interface_Layer(_INT32)
         library.MKL_CBWR_Set(_REPRODUCIBLE)
-        self.gemm, self.symm, self._syrk, self._trmm, self._potrf, self._trtri, self._laset = (
-            subroutine(library[name], count) for name, count in _ARGUMENTS.items()
+        self.gemm, self.symm, self._syrk, self._trmm = (
+            subroutine(library[name], count) for name, count in _BLAS.items()
+        )
+        self._potrf, self._trtri, self._lauum, self._laset = (
+            subroutine(library[name], count) for name, count in _LAPACK.items()
         )
 
     def dgemm(
@@ -157,3 +161,8 @@ class MKL:
                 U, integer(m - 1), integer(m - 1), real(0.0), real(0.0), matrix(a) + 8 * m, integer(m)
             )
         return info.value == 0
+
+    def square_factor(self, a: Array) -> None:
+        """Replace the lower triangle of ``a`` by that of a^T a."""
+        size, info = integer(len(a)), ctypes.c_int()
+        self._lauum(L, size, matrix(a), size, ctypes.addressof(info))

@@ -19,11 +19,11 @@ from hgpbench.gp import fortran
 AnyArray = NDArray[Any]
 
 _BLAS = {"dgemm": 13, "dsymm": 12, "dtrmm": 11, "strmm": 11}
-_LAPACK = {"dpotrf": 5, "dtrtri": 6, "dlaset": 7, "dposv": 8}
+_LAPACK = {"dpotrf": 5, "dtrtri": 6, "dlauum": 5, "dlaset": 7, "dposv": 8}
 gemm, symm, _DTRMM, _STRMM = (
     fortran.subroutine(fortran.published(cython_blas, name), count) for name, count in _BLAS.items()
 )
-_POTRF, _TRTRI, _LASET, _POSV = (
+_POTRF, _TRTRI, _LAUUM, _LASET, _POSV = (
     fortran.subroutine(fortran.published(cython_lapack, name), count) for name, count in _LAPACK.items()
 )
 _TRMM = {
@@ -75,6 +75,12 @@ def invert_factor(A: NDArray[np.float64]) -> bool:
         rest, zero = fortran.integer(m - 1), fortran.real(0.0)
         _LASET(fortran.U, rest, rest, zero, zero, start + 8 * m, fortran.integer(m))
     return info.value == 0
+
+
+def square_factor(A: NDArray[np.float64]) -> None:
+    """Replace the lower triangle of ``A`` (m, m), Fortran-ordered, by that of A^T A: 1/3 m^3 flops."""
+    size, info = fortran.integer(len(A)), ctypes.c_int()
+    _LAUUM(fortran.L, size, fortran.matrix(A), size, ctypes.addressof(info))
 
 
 def _invert_triangle(start: int, m: int, stride: int, status: int) -> None:

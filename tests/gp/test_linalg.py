@@ -5,7 +5,7 @@ import pytest
 from numpy.linalg import LinAlgError
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.linalg import cholesky, inverse_factor, logdet, rowdots
+from hgpbench.gp.linalg import cholesky, inverse, inverse_factor, logdet, rowdots
 
 
 def spd(m: int, seed: int = 0) -> np.ndarray:
@@ -31,6 +31,16 @@ def test_inverse_factor_reads_the_lower_triangle_only_and_leaves_its_argument():
     assert found.L is out
     assert_array_equal(soiled, before)
     assert_allclose(out, inverse_factor(A).L, rtol=1e-14)
+
+
+@pytest.mark.parametrize("m", [1, 64, 130])
+def test_inverse_from_the_inverse_factor(m):
+    A = spd(m)
+    Linv = inverse_factor(A).L
+    before = Linv.copy()
+    found = inverse(Linv, out=np.empty((m, m), order="F"))
+    assert_allclose(np.tril(found), np.tril(np.linalg.inv(A)), rtol=1e-9, atol=1e-12)
+    assert_array_equal(Linv, before)
 
 
 @pytest.mark.parametrize("factor", [cholesky, inverse_factor])

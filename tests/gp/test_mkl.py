@@ -77,6 +77,14 @@ def test_inverse_factors(routines, m):
     assert_allclose(A, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.parametrize("m", [1, 2, 7, 100])
+def test_squares_of_factors(routines, m):
+    a = draw(m, m)
+    lower, upper = np.tril(a), np.triu(a, 1)
+    routines.square_factor(a)  # neither reads nor writes above the diagonal
+    assert_allclose(a, np.tril(lower.T @ lower) + upper, rtol=1e-12, atol=1e-12)
+
+
 def test_indefinite_matrices_are_told(routines):
     assert not routines.invert_factor(np.asfortranarray(np.diag([1.0, -1.0, 1.0])))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.unlocked import invert_factor, solve_each, trmm
+from hgpbench.gp.unlocked import invert_factor, solve_each, square_factor, trmm
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -48,6 +48,14 @@ def test_inverse_factors(m):
     A[np.triu_indices(m, 1)] = np.nan  # not read, and cleared
     assert invert_factor(A)
     assert_allclose(A, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 2, 49, 175])
+def test_squares_of_factors(m):
+    A = np.asfortranarray(np.random.default_rng(2).normal(size=(m, m)))
+    lower, upper = np.tril(A), np.triu(A, 1)
+    square_factor(A)  # neither reads nor writes above the diagonal
+    assert_allclose(A, np.tril(lower.T @ lower) + upper, rtol=1e-12, atol=1e-12)
 
 
 def test_indefinite_matrices_are_told():
