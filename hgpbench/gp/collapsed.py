@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.latent import Latent
+from hgpbench.gp.latent import Latent, Sums
 from hgpbench.gp.linalg import JITTER, Array, diagonal, rowdots
 from hgpbench.gp.params import Bound
 from hgpbench.gp.passes import Outer
@@ -80,9 +80,9 @@ def _trace_term(f: Latent, rho: Array) -> float:
 def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
     """dV = diag(rho) V (I - B^-1) + beta alpha^T and dV^T V = B - 2 I + B^-1 + alpha alpha^T."""
     # The row sums of (V (I - B^-1) L^-1) * Knm are diag(V (I - B^-1) V^T): no pass of its own for them.
-    explained, grad = f.pull(rho, f.M, [Outer(rho * e, alpha @ f.Linv, y - e)])
+    explained, sums = f.pull(rho, f.M, [Outer(rho * e, alpha @ f.Linv, y - e)])
     t = 0.5 * rho * (e * e + f.kd - explained)
-    return t, grad + _inducing(f, alpha, -0.5 * float(rho.sum()))
+    return t, _gather(f, sums, alpha, -0.5 * float(rho.sum()))
 
 
 def _fitc_back(f: Latent, rho: Array, slack: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
@@ -90,16 +90,16 @@ def _fitc_back(f: Latent, rho: Array, slack: Array, e: Array, alpha: Array) -> t
     posterior = np.maximum(f.kd - slack - f.apply(f.M), 0.0)  # diag(V B^-1 V^T)
     t = 0.5 * rho * (e * e + posterior)
     excess = 2.0 * rho * t
-    _, grad = f.pull(-excess, f.Linv, [Outer(rho * e, alpha @ f.Linv, f.V @ alpha)], applied=rho)
+    _, sums = f.pull(-excess, f.Linv, [Outer(rho * e, alpha @ f.Linv, f.V @ alpha)], applied=rho)
     f.B -= f.gram(excess, out=f.M)  # M has served; above the diagonal B is nobody's
-    return t, grad + _inducing(f, alpha, float(rho @ (t - 0.5)))
+    return t, _gather(f, sums, alpha, float(rho @ (t - 0.5)))
 
 
-def _inducing(f: Latent, alpha: Array, dkd: float) -> KernelGrad:
-    """Pull dKmm back, from the lower triangle of ``f.B``, and the derivative by the prior variance."""
+def _gather(f: Latent, sums: Sums, alpha: Array, dkd: float) -> KernelGrad:
+    """Pull dKnm back, dKmm from the lower triangle of ``f.B``, and the derivative by the prior variance."""
     diagonal(f.B)[...] -= 2.0
     blas.dsyr(1.0, alpha, a=f.B, lower=True, overwrite_a=True)
-    return f.pull_inducing(f.B, f.N, dkd)
+    return f.gather(sums, f.B, f.N, dkd)
 
 
 def bound(

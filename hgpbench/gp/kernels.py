@@ -82,20 +82,27 @@ class SEARD:
         dual[:, d + 1] = 1.0
         return dual
 
-    def gather(self, X_aug: Array, Z_aug: Array, row_sums: Array, sums: Array) -> KernelGrad:
-        """The pullback from W 1 (n,) and W^T X_aug (m, d + 2)."""
+    def gather(
+        self, X_aug: Array, Z_aug: Array, row_sums: Array, sums: Array, own: Array | None = None
+    ) -> KernelGrad:
+        """The pullback from W 1 (n,) and W^T X_aug (m, d + 2), and from ``own``, the ``sums_sym`` of Z."""
         d = len(self.ell)
-        Zs, WX, cols = Z_aug[:, :d], sums[:, :d], sums[:, d]
-        pulled = WX - cols[:, None] * Zs
-        # sum W (x - z)^2 = sum W x^2 - sum (W^T x) z - sum z (W^T x - W^T 1 z)
-        dlog_ell = (row_sums @ (X_aug * X_aug))[:d] - ((WX + pulled) * Zs).sum(axis=0)
-        return KernelGrad(float(cols.sum()) / self.s2_k, dlog_ell / self.ell, pulled / self.ell)
+        Zs, both = Z_aug[:, :d], sums if own is None else sums + 2.0 * own
+        pulled = both[:, :d] - both[:, d, None] * Zs
+        # sum W (x - z)^2 = sum W x^2 - sum (W^T x) z - sum z (W^T x - W^T 1 z), of which own has the last
+        dlog_ell = (row_sums @ (X_aug * X_aug))[:d] - ((sums[:, :d] + pulled) * Zs).sum(axis=0)
+        total = 0.5 * float(sums[:, d].sum() + both[:, d].sum())
+        return KernelGrad(total / self.s2_k, dlog_ell / self.ell, pulled / self.ell)
 
     def gather_sym(self, Z_aug: Array, W: Array) -> KernelGrad:
-        """The pullback from a symmetric W (m, m), where ``Z`` enters on both sides.
+        """The pullback from W = dKzz * Kzz alone, see ``sums_sym``."""
+        own = self.sums_sym(Z_aug, W)
+        return self.gather(Z_aug, Z_aug, np.zeros(len(own)), np.zeros_like(own), own)
+
+    def sums_sym(self, Z_aug: Array, W: Array) -> Array:
+        """W Z_aug (m, d + 2) of a symmetric W (m, m), where ``Z`` enters on both sides.
 
         Reads the lower triangle of a Fortran-ordered W; another order is copied.
         """
-        sums = dsymm(1.0, W, Z_aug.T, side=True, lower=True).T
-        grad = self.gather(Z_aug, Z_aug, sums[:, len(self.ell)], sums)
-        return KernelGrad(grad.ds2_k, grad.dell, 2.0 * grad.dZ)
+        sums: Array = dsymm(1.0, W, Z_aug, lower=True)
+        return sums

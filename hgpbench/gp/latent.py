@@ -9,6 +9,7 @@ elementwise passes over one panel find it there.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,13 @@ from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
 
 PANEL_BYTES = 600_000
+
+
+class Sums(NamedTuple):
+    """Of W = dKnm * Knm: ``rows`` = W 1 (n,) and ``columns`` = W^T X_aug (m, d + 2)."""
+
+    rows: Array
+    columns: Array
 
 
 class Latent:
@@ -99,30 +107,30 @@ class Latent:
 
     def pull(
         self, weights: Array, M: Array, outer: Sequence[Outer], applied: Array | None = None
-    ) -> tuple[Array, KernelGrad]:
-        """Pull dKnm = diag(weights) V M + outer products [+ diag(applied) V M of ``apply``] to the kernel.
+    ) -> tuple[Array, Sums]:
+        """The sums of dKnm = diag(weights) V M + outer products [+ diag(applied) V M of ``apply``].
 
-        The kernel wants sums over dKnm * Knm only. Returns diag(V M Kmn) as well: 2 n m^2 flops.
+        Returns diag(V M Kmn) as well: 2 n m^2 flops.
         """
         terms = passes.Terms(weights, outer, self.P, applied)
-        sums, row_sums = np.zeros((self.X_aug.shape[1], self.m)).T, np.empty(self.n)
+        columns, row_sums = np.zeros((self.X_aug.shape[1], self.m)).T, np.empty(self.n)
         for rows in self._panels():
             W = self._product(rows, M, out=self._scratch[: rows.stop - rows.start])
-            row_sums[rows] = passes.add_sums(terms, rows, W, self.Knm[rows], self.X_aug[rows], out=sums)
+            row_sums[rows] = passes.add_sums(terms, rows, W, self.Knm[rows], self.X_aug[rows], out=columns)
         total = weights * row_sums
         if applied is not None:
             total += applied * self.p
         for left, _, along in outer:
             total += left * along
-        return row_sums, self.kernel.gather(self.X_aug, self.Z_aug, total, sums)
+        return row_sums, Sums(total, columns)
 
     def _product(self, rows: slice, M: Array, out: Array) -> Array:
         """V M of some rows into ``out``."""
         blas.dgemm(1.0, M, self.V[rows].T, c=out.T, trans_a=True, overwrite_c=True)
         return out
 
-    def pull_inducing(self, low: Array, product: Array, dkd: float) -> KernelGrad:
-        """Pull dKmm = -1/2 L^-T H L^-1, with H L^-1 = symmetric(low) L^-1 + product, and dkd to the kernel.
+    def gather(self, sums: Sums, low: Array, product: Array, dkd: float) -> KernelGrad:
+        """Pull dKnm (its ``sums``), dKmm = -1/2 L^-T H L^-1, H L^-1 = symmetric(low) L^-1 + product, and dkd.
 
         H is dV^T V; where it is not symmetric (a mean free in the whitened coordinates), the derivative of
         the Cholesky factor needs its lower triangle mirrored: ``low``, of which the upper part is not read.
@@ -131,7 +139,7 @@ class Latent:
         symmetric_times_lower(low, self.Linv, out=product, alpha=-0.5, beta=-0.5, whole=False)
         W = lower_of_product(self.Linv, product, out=self.spare)
         W *= self.Kmm
-        grad = self.kernel.gather_sym(self.Z_aug, W)
+        grad = self.kernel.gather(self.X_aug, self.Z_aug, *sums, self.kernel.sums_sym(self.Z_aug, W))
         return KernelGrad(grad.ds2_k + dkd * self.kd / self.kernel.s2_k, grad.dell, grad.dZ)
 
     def posterior(self, mean: Array, prior_mean: float = 0.0) -> Posterior:

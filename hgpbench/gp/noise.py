@@ -66,7 +66,7 @@ def pullback(
     if tied:
         Vdw = g.V @ dw
         outer.append(Outer(lam - 0.5, dw @ g.Linv, Vdw))
-    v_E, grad = g.pull(lam, EL, outer, applied=t)  # v_E = diag(V E V^T)
+    v_E, sums = g.pull(lam, EL, outer, applied=t)  # v_E = diag(V E V^T)
     dlam = 0.5 * v_E
     if tied:
         dlam += Vdw
@@ -76,5 +76,5 @@ def pullback(
     if tied:
         dger(1.0, dw, q.w, a=T, overwrite_a=True)
     g.N -= EL
-    grad += g.pull_inducing(T, g.N, -0.5 * float(t.sum()))
+    grad = g.gather(sums, T, g.N, -0.5 * float(t.sum()))
     return NoiseGrad(dlam, float(h.sum()), dw, grad)

@@ -84,6 +84,21 @@ def test_symmetric_pullback_sees_both_sides(inputs):
     assert relative_error(found.dZ, differences(lambda Z: value(KERNEL.ell, Z), Z)) < 1e-8
 
 
+def test_gather_adds_up_what_comes_from_both_matrices(inputs):
+    X, Z = inputs
+    rng = np.random.default_rng(RNG_SEED + 3)
+    W, Y = rng.normal(size=(len(X), len(Z))), np.asfortranarray(rng.normal(size=(len(Z), len(Z))))
+    Y += Y.T
+    shift = Z.mean(axis=0)
+    X_aug, Z_aug = KERNEL.augment(X, shift), KERNEL.augment(Z, shift)
+    sums = W.sum(axis=1), W.T @ X_aug
+    both = KERNEL.gather(X_aug, Z_aug, *sums, KERNEL.sums_sym(Z_aug, Y))
+    apart = KERNEL.gather(X_aug, Z_aug, *sums) + KERNEL.gather_sym(Z_aug, Y)
+    assert both.ds2_k == pytest.approx(apart.ds2_k, rel=1e-12)
+    assert_allclose(both.dell, apart.dell, rtol=1e-11, atol=1e-11)
+    assert_allclose(both.dZ, apart.dZ, rtol=1e-11, atol=1e-11)
+
+
 def test_pullback_leaves_its_arguments_unless_told(inputs):
     X, Z = inputs
     K, dK = KERNEL.cross(X, Z), np.ones((30, 9))
