@@ -87,20 +87,28 @@ def modulate(W: Array, K: Array, row_sums: Array) -> None:
         row_sums[i] = total
 
 
-@_compile(*[_MATRIX] * 3, *[_VECTOR] * 2, *[_MATRIX] * 2, _VECTOR, fastmath=_REORDERED)
-def weave(
-    W: Array, K: Array, P: Array, weights: Array, applied: Array, lefts: Array, rights: Array, row_sums: Array
-) -> None:
-    """W <- diag(weights) (W * K) + diag(applied) P + (lefts^T rights) * K; row sums are of the old W * K.
+@_compile(*[_MATRIX] * 5, _VECTOR, fastmath=_REORDERED)
+def weave(W: Array, K: Array, P: Array, scales: Array, rights: Array, row_sums: Array) -> None:
+    """W <- diag(s0) (W * K) + diag(s1) P + (s2 r0^T + s3 r1^T) * K; row sums are of the old W * K.
 
-    ``lefts`` (2, n) and ``rights`` (2, m) make two outer products; rows of zeros leave them out.
+    s and r are the rows of ``scales`` (4, n) and ``rights`` (2, m); zeros leave a term out.
     """
     n, m = W.shape
     for i in range(n):
-        total, weight, other, first, second = 0.0, weights[i], applied[i], lefts[0, i], lefts[1, i]
+        total, weight, applied, first, second = 0.0, scales[0, i], scales[1, i], scales[2, i], scales[3, i]
         for j in range(m):
             k = K[i, j]
             w = W[i, j] * k
             total += w
-            W[i, j] = weight * w + other * P[i, j] + (first * rights[0, j] + second * rights[1, j]) * k
+            W[i, j] = weight * w + applied * P[i, j] + (first * rights[0, j] + second * rights[1, j]) * k
         row_sums[i] = total
+
+
+@_compile(_MATRIX, _VECTOR, _MATRIX, fastmath=_FUSED)
+def scale(V: Array, weights: Array, out: Array) -> None:
+    """out <- diag(weights) V."""
+    n, m = V.shape
+    for i in range(n):
+        weight = weights[i]
+        for j in range(m):
+            out[i, j] = weight * V[i, j]

@@ -78,8 +78,7 @@ class Latent:
         """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran ``out`` (m, m): n m^2 flops."""
         roots = np.sqrt(weights)
         for rows in self._panels():
-            S = self._scratch[: rows.stop - rows.start]
-            np.einsum("nm,n->nm", self.V[rows], roots[rows], out=S)  # quicker than broadcasting
+            S = passes.scale(self.V[rows], roots[rows], out=self._scratch[: rows.stop - rows.start])
             blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=out, lower=True, overwrite_c=True)
         return out
 

@@ -29,6 +29,15 @@ def exponential(A: Array) -> Array:
     return A
 
 
+def scale(V: Array, weights: Array, out: Array) -> Array:
+    """diag(weights) V into ``out``, both C-ordered (n, m)."""
+    if compiled is None:
+        np.einsum("nm,n->nm", V, weights, out=out)  # quicker than broadcasting
+    else:
+        compiled.scale(V, weights, out)
+    return out
+
+
 def modulate(W: Array, K: Array) -> Array:
     """W * K in place of ``W``, both C-ordered (n, m); returns its row sums (n,)."""
     if compiled is None:
@@ -70,13 +79,13 @@ def add_sums(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: A
 def _add_woven(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: Array) -> Array:
     """All terms in one pass and one product."""
     (n, m), row_sums = W.shape, np.empty(len(W))
-    lefts, rights = np.zeros((2, n)), np.zeros((2, m))
-    for i, (left, right, _) in enumerate(terms.outer):
-        lefts[i], rights[i] = left[rows], right
-    weights, P, applied = terms.weights[rows], K, np.zeros(n)
+    scales, rights, P = np.zeros((4, n)), np.zeros((2, m)), K
+    scales[0] = terms.weights[rows]
     if terms.applied is not None:
-        P, applied = terms.P[rows], terms.applied[rows]
-    compiled.weave(W, K, P, weights, applied, lefts, rights, row_sums)
+        scales[1], P = terms.applied[rows], terms.P[rows]
+    for i, (left, right, _) in enumerate(terms.outer):
+        scales[2 + i], rights[i] = left[rows], right
+    compiled.weave(W, K, P, scales, rights, row_sums)
     _add_product(W, X_aug, out)
     return row_sums
 

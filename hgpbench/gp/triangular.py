@@ -73,6 +73,7 @@ def _blocks(m: int) -> tuple[tuple[int, int], ...]:
 
 def _size(*matrices: Array) -> int:
     m = len(matrices[0])
-    if any(A.shape != (m, m) or not A.flags.f_contiguous for A in matrices):
-        raise ValueError(f"these products are of Fortran-ordered ({m}, {m}) matrices")
+    for A in matrices:
+        if A.shape != (m, m) or not A.flags.f_contiguous:
+            raise ValueError(f"these products are of Fortran-ordered ({m}, {m}) matrices")
     return m

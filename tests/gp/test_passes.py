@@ -49,6 +49,13 @@ def test_exponential_of_a_slice_leaves_the_rest_alone(way):
     assert_allclose(A, expected, rtol=2 * EPS)
 
 
+def test_scale(way):
+    rng = np.random.default_rng(3)
+    V, weights, out = rng.normal(size=(9, 37)), rng.normal(size=9), np.full((9, 37), np.nan)
+    assert passes.scale(V, weights, out) is out
+    assert_array_equal(out, weights[:, None] * V)
+
+
 def test_modulate(way):
     rng = np.random.default_rng(0)
     W, K = rng.normal(size=(2, 9, 37))
@@ -65,6 +72,7 @@ def test_add_sums(way, n_outer, with_applied):
     W, K, P = rng.normal(size=(3, n, m))
     X_aug, start = rng.normal(size=(n, 4)), np.asfortranarray(rng.normal(size=(m, 4)))
     weights, applied = rng.normal(size=(2, n))
+    weights.flags.writeable = False  # as parameters may be
     outer = [Outer(rng.normal(size=n), rng.normal(size=m), np.full(n, np.nan)) for _ in range(n_outer)]
     dense = weights[:, None] * W * K + sum(np.outer(left, right) * K for left, right, _ in outer)
     if with_applied:
