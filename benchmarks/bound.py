@@ -6,6 +6,8 @@ JAX and torch stand beside it where they are installed. Times are CPU time of th
 core: the least of interleaved rounds, each long enough that a busy machine disturbs all contenders alike.
 Torch may bring a quicker BLAS than scipy's, so its own gemm is measured too, and the ratio given per gemm as
 well. So does the extra `fast` (MKL): "of gemm" is always scipy's, "of own" that of the library in use.
+An environment that sets OPENBLAS_CORETYPE holds scipy's BLAS to the kernels of that processor, but not the
+products of JAX and torch: the first line tells.
 """
 
 import argparse
@@ -20,9 +22,9 @@ import _jax_bound
 import _torch_bound
 import numpy as np
 from scipy.linalg import blas
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from hgpbench.gp import linalg, vshgp
+from hgpbench.gp import linalg, passes, vshgp
 from hgpbench.gp.linalg import JITTER
 
 SHAPES = [(200, 100, 2), (350, 175, 9), (487, 250, 3), (1000, 300, 11)]
@@ -160,6 +162,15 @@ def scaling(m: int = 50, d: int = 5) -> None:
     print(f"exponent in n: time {slopes[0]:.2f}, memory {slopes[1]:.2f}")
 
 
+def conditions() -> str:
+    """The kernels that scipy's BLAS runs, and whether the elementwise passes are compiled."""
+    kernels = {pool.get("architecture", "?") for pool in threadpool_info() if pool["user_api"] == "blas"}
+    held = " (held there by OPENBLAS_CORETYPE)" if "OPENBLAS_CORETYPE" in os.environ else ""
+    return (
+        f"BLAS kernels {', '.join(sorted(kernels))}{held}; numba {'no' if passes.compiled is None else 'yes'}"
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -170,6 +181,7 @@ def main() -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     installed = [name for name in OTHERS if importlib.util.find_spec(name) and not options.no_others]
     with threadpool_limits(1):
+        print(conditions())
         header = f"{'(n, m = u, d)':>16} {'ms':>8} {'GFLOP/s':>8} {'of gemm':>9} {'of own':>9}"
         header += f" {'of peak':>9} {'MB':>8}"
         header += "".join(f" {name + ' ms':>9} {'':>7}" for name in installed)

@@ -1,6 +1,7 @@
 """What the listing commands print: datasets, models, plans, the machine."""
 
 import inspect
+import os
 from collections.abc import Collection, Sequence
 
 from hgpbench import units
@@ -11,6 +12,8 @@ from hgpbench.data.catalogue import Listed, list_datasets
 from hgpbench.errors import ConfigError
 from hgpbench.models import MODELS
 from hgpbench.words import nearest
+
+KERNELS_VARIABLE = "OPENBLAS_CORETYPE"  # by which an environment holds OpenBLAS to one processor's code
 
 
 def datasets() -> str:
@@ -70,9 +73,10 @@ def doctor() -> str:
     ]
     for pool in provenance.blas():
         library = f"{pool['internal_api']} {pool.get('version') or ''}".strip()
-        rows.append(
-            (pool["user_api"], f"{library} ({pool.get('architecture', '?')}), {pool['num_threads']} threads")
-        )
+        kernels = pool.get("architecture", "?")
+        if pool["internal_api"] == "openblas" and KERNELS_VARIABLE in os.environ:
+            kernels += f", set by {KERNELS_VARIABLE}"
+        rows.append((pool["user_api"], f"{library} ({kernels}), {pool['num_threads']} threads"))
     rows += list(provenance.versions().items())
     if source["git_sha"]:
         rows.append(("source", source["git_sha"][:12] + (" with changes" if source["git_dirty"] else "")))

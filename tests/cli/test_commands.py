@@ -107,6 +107,15 @@ def test_doctor_tells_the_blas(invoke: Invoke) -> None:
     assert "threads" in text
 
 
+def test_doctor_tells_who_chose_the_kernels(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    openblas = {"user_api": "blas", "internal_api": "openblas", "architecture": "Haswell", "num_threads": 1}
+    monkeypatch.setattr("hgpbench.bench.provenance.threadpool_info", lambda: [openblas])
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    assert "(Haswell)," in invoke("doctor").stdout
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert "(Haswell, set by OPENBLAS_CORETYPE)," in invoke("doctor").stdout
+
+
 def test_own_data_becomes_a_dataset_and_runs(folder: Path, invoke: Invoke) -> None:
     rows = "\n".join(f"{i},{i % 7},{2 * i + i % 5}" for i in range(60))
     (folder / "mine.csv").write_text(f"a,b,y\n{rows}\n")
