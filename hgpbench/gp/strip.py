@@ -122,13 +122,13 @@ class Strip:
             N += other
             Vbeta = Vbeta + part
         row_sums = omega * self._qs[: self.b] + beta * self.mu
-        grad = self.kernel.gather(self.X_aug, self.Z_aug, row_sums, sum(self._sums[1:], self._sums[0]))
-        grad += self._pull_inducing(N, Vbeta)
+        sums, own = sum(self._sums[1:], self._sums[0]), self._own_sums(N, Vbeta)
+        grad = self.kernel.gather(self.X_aug, self.Z_aug, row_sums, sums, own)
         dkd = -0.5 * float(omega.sum())
         return replace(grad, ds2_k=grad.ds2_k + dkd * self.kd / self.kernel.s2_k), Pull(N, Vbeta)
 
-    def _pull_inducing(self, N: Array, Vbeta: Array) -> KernelGrad:
-        """dKmm = -1/2 L^-T H L^-1, for H = dV^T V with its lower triangle mirrored.
+    def _own_sums(self, N: Array, Vbeta: Array) -> Array:
+        """What the kernel wants of dKmm = -1/2 L^-T H L^-1, for H = dV^T V with its lower triangle mirrored.
 
         H = (I - S) N + mean (V^T beta)^T is not symmetric: q is held in coordinates that move with L, and
         the derivative of a Cholesky factor sees the lower triangle mirrored.
@@ -139,7 +139,7 @@ class Strip:
         HL = symmetric_times_lower(Ht.T, self._Linv, out=self._M, alpha=-0.5, whole=False)
         W = lower_of_product(self._Linv, HL, out=Ht.T)
         W *= self._Kmm.T  # symmetric, in the order of W
-        return self.kernel.gather_sym(self.Z_aug, W)
+        return self.kernel.sums_sym(self.Z_aug, W)
 
     def shift(self, change: Array) -> float:
         """The most that a ``change`` (m,) of the whitened mean moves the mean of a row of the batch."""
