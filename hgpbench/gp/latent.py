@@ -42,7 +42,8 @@ class Latent:
         self.Kmm, self.Linv, self.B, self.LBinv, self.Bi, self.N, self.M, self.spare = (
             np.zeros((m, m), order="F") for _ in range(8)
         )
-        self.kd = self.jitter = np.nan
+        self.kd = self.jitter = self._logdet_B = np.nan
+        self._weights: Array | None = None  # those of ``condition``, while its matrices are whole
         self._tall = [np.empty((0, m)) for _ in range(3)]
         self._scratch = np.empty((0, m))
         self.resize(n)
@@ -61,6 +62,7 @@ class Latent:
     def project(self, kernel: SEARD, X: Array, Z: Array, jitter: float = JITTER) -> None:
         """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops."""
         self.kernel, self.Z, shift = kernel, Z, Z.mean(axis=0)
+        self._weights = None
         self.X_aug, self.Z_aug = kernel.augment(X, shift), kernel.augment(Z, shift)
         dual = np.asfortranarray(kernel.dual(self.Z_aug))
         _exp_product(dual, self.Z_aug, out=self.Kmm)  # symmetric
@@ -76,7 +78,7 @@ class Latent:
 
     def gram(self, weights: Array, out: Array) -> Array:
         """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran ``out`` (m, m): n m^2 flops."""
-        roots = np.sqrt(weights)
+        self._weights, roots = None, np.sqrt(weights)
         for rows in self._panels():
             S = passes.scale(self.V[rows], roots[rows], out=self._scratch[: rows.stop - rows.start])
             blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=out, lower=True, overwrite_c=True)
@@ -84,14 +86,20 @@ class Latent:
 
     def condition(self, weights: Array) -> float:
         """B = I + V^T diag(weights) V, its inverse (lower triangle, as of B) and the factor of that,
-        N = B^-1 L^-1, M = L^-1 - N; returns log |B|."""
+        N = B^-1 L^-1, M = L^-1 - N; returns log |B|.
+
+        A natural step ends with the weights from which the next evaluation starts: these are kept.
+        """
+        if self._weights is not None and np.array_equal(weights, self._weights):
+            return self._logdet_B
         self.gram(weights, out=self.B)
         diagonal(self.B)[...] += 1.0
         inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
         inverse(self.LBinv, out=self.Bi)
         symmetric_times_lower(self.Bi, self.Linv, out=self.N, whole=True)
         np.subtract(self.Linv, self.N, out=self.M)
-        return -logdet(self.LBinv)
+        self._weights, self._logdet_B = weights.copy(), -logdet(self.LBinv)
+        return self._logdet_B
 
     def solve(self, b: Array) -> Array:
         """B^-1 b for a vector (m,)."""
@@ -111,6 +119,7 @@ class Latent:
 
         Returns diag(V M Kmn) as well: 2 n m^2 flops.
         """
+        self._weights = None  # the way back uses up what they made
         terms = passes.Terms(weights, outer, self.P, applied)
         columns, row_sums = np.zeros((self.X_aug.shape[1], self.m)).T, np.empty(self.n)
         for rows in self._panels():
