@@ -15,7 +15,7 @@ import numpy as np
 
 from hgpbench.gp import passes
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse, inverse_factor, logdet
+from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse, inverse_factor, logdet, rowdots
 from hgpbench.gp.passes import Outer
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
@@ -33,8 +33,8 @@ class Sums(NamedTuple):
 class Latent:
     """Buffers and state of one process with ``m`` inducing points at ``n`` inputs.
 
-    ``project`` fills Knm, V (n, m), Kmm, Linv (m, m) and the prior variance kd; ``condition`` fills B, LBinv,
-    Bi, N and M (m, m), of which the way back may use up B, N and M. One evaluation at a time may use it.
+    ``project`` fills Knm, V (n, m), Kmm, Linv (m, m) and the prior variance kd; ``factor`` fills B, LBinv and
+    ``condition`` Bi, N, M (m, m); the way back may use up B, N and M. One evaluation at a time may use it.
     """
 
     def __init__(self, n: int, m: int) -> None:
@@ -43,7 +43,8 @@ class Latent:
             np.zeros((m, m), order="F") for _ in range(8)
         )
         self.kd = self.jitter = self._logdet_B = np.nan
-        self._weights: Array | None = None  # those of ``condition``, while its matrices are whole
+        self._factored: Array | None = None  # the weights of B and LBinv, while these are whole
+        self._conditioned = False  # whether Bi, N and M go with them
         self._tall = [np.empty((0, m)) for _ in range(3)]
         self._scratch = np.empty((0, m))
         self.resize(n)
@@ -62,7 +63,7 @@ class Latent:
     def project(self, kernel: SEARD, X: Array, Z: Array, jitter: float = JITTER) -> None:
         """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops."""
         self.kernel, self.Z, shift = kernel, Z, Z.mean(axis=0)
-        self._weights = None
+        self._factored = None
         self.X_aug, self.Z_aug = kernel.augment(X, shift), kernel.augment(Z, shift)
         dual = np.asfortranarray(kernel.dual(self.Z_aug))
         _exp_product(dual, self.Z_aug, out=self.Kmm)  # symmetric
@@ -78,28 +79,44 @@ class Latent:
 
     def gram(self, weights: Array, out: Array) -> Array:
         """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran ``out`` (m, m): n m^2 flops."""
-        self._weights, roots = None, np.sqrt(weights)
+        self._factored, roots = None, np.sqrt(weights)
         for rows in self._panels():
             S = passes.scale(self.V[rows], roots[rows], out=self._scratch[: rows.stop - rows.start])
             blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=out, lower=True, overwrite_c=True)
         return out
 
-    def condition(self, weights: Array) -> float:
-        """B = I + V^T diag(weights) V, its inverse (lower triangle, as of B) and the factor of that,
-        N = B^-1 L^-1, M = L^-1 - N; returns log |B|.
+    def factor(self, weights: Array) -> float:
+        """B = I + V^T diag(weights) V, of which the lower triangle, and LBinv; returns log |B|.
 
-        A natural step ends with the weights from which the next evaluation starts: these are kept.
+        A natural step ends with the weights from which the next evaluation starts: theirs are kept.
         """
-        if self._weights is not None and np.array_equal(weights, self._weights):
-            return self._logdet_B
-        self.gram(weights, out=self.B)
-        diagonal(self.B)[...] += 1.0
-        inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
-        inverse(self.LBinv, out=self.Bi)
-        symmetric_times_lower(self.Bi, self.Linv, out=self.N, whole=True)
-        np.subtract(self.Linv, self.N, out=self.M)
-        self._weights, self._logdet_B = weights.copy(), -logdet(self.LBinv)
+        if self._factored is None or not np.array_equal(weights, self._factored):
+            self.gram(weights, out=self.B)
+            diagonal(self.B)[...] += 1.0
+            inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
+            self._factored, self._conditioned = weights.copy(), False
+            self._logdet_B = -logdet(self.LBinv)
         return self._logdet_B
+
+    def condition(self, weights: Array) -> float:
+        """As ``factor``; also Bi = B^-1 (its lower triangle), N = B^-1 L^-1 and M = L^-1 - N."""
+        logdet_B = self.factor(weights)
+        if not self._conditioned:
+            inverse(self.LBinv, out=self.Bi)
+            symmetric_times_lower(self.Bi, self.Linv, out=self.N, whole=True)
+            np.subtract(self.Linv, self.N, out=self.M)
+            self._conditioned = True
+        return logdet_B
+
+    def explained(self) -> Array:
+        """diag(V (I - B^-1) V^T) (n,), what B takes off the prior variances, after ``factor``: n m^2."""
+        found = np.empty(self.n)
+        for rows in self._panels():
+            V, C = self.V[rows], self._scratch[: rows.stop - rows.start]
+            C[...] = V
+            blas.dtrmm(1.0, self.LBinv, C.T, lower=True, overwrite_b=True)
+            found[rows] = rowdots(V, V) - rowdots(C, C)
+        return found
 
     def solve(self, b: Array) -> Array:
         """B^-1 b for a vector (m,)."""
@@ -119,7 +136,7 @@ class Latent:
 
         Returns diag(V M Kmn) as well: 2 n m^2 flops.
         """
-        self._weights = None  # the way back uses up what they made
+        self._factored = None  # the way back uses up B, N and M
         terms = passes.Terms(weights, outer, self.P, applied)
         columns, row_sums = np.zeros((self.X_aug.shape[1], self.m)).T, np.empty(self.n)
         for rows in self._panels():

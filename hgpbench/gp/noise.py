@@ -6,6 +6,7 @@ w = V^T (lam - 1/2); a free ``w`` has the same optimum and suits the natural ste
 
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.linalg.blas import dger
 
 from hgpbench.gp.kernels import KernelGrad
@@ -35,18 +36,26 @@ class NoiseGrad:
 
 
 def moments(g: Latent, lam: Array, mu0: float, w: Array | None = None) -> NoiseMoments:
-    """Moments and KL for a projected ``g``; ``w`` is tied to ``lam`` unless given: 3 n u^2.
-
-    KL = (tr B^-1 + w'w - u + log |B|) / 2 takes neither Sigma_u nor a second factorisation.
-    """
+    """Moments and KL for a projected ``g``; ``w`` is tied to ``lam`` unless given: 3 n u^2."""
     logdet_B = g.condition(lam)
+    return _moments(g, logdet_B, g.apply(g.M), lam, mu0, w)
+
+
+def moments_alone(g: Latent, lam: Array, mu0: float, w: Array | None = None) -> NoiseMoments:
+    """As ``moments``, without what ``pullback`` needs of it: 2 n u^2."""
+    logdet_B = g.factor(lam)
+    return _moments(g, logdet_B, g.explained(), lam, mu0, w)
+
+
+def _moments(
+    g: Latent, logdet_B: float, explained: Array, lam: Array, mu0: float, w: Array | None
+) -> NoiseMoments:
+    """KL = (tr B^-1 + w'w - u + log |B|) / 2 takes neither Sigma_u nor a second factorisation."""
     if w is None:
         w = (lam - 0.5) @ g.V
-    mu_g = mu0 + g.V @ w
-    s2_g = g.kd - g.apply(g.M)
-    trace_Bi = float(diagonal(g.Bi).sum())
+    trace_Bi = float(np.vdot(g.LBinv.T, g.LBinv.T))  # C-ordered: vdot copies others
     kl = 0.5 * (trace_Bi + float(w @ w) - g.m + logdet_B)
-    return NoiseMoments(mu_g, s2_g, kl, w)
+    return NoiseMoments(mu0 + g.V @ w, g.kd - explained, kl, w)
 
 
 def pullback(

@@ -182,7 +182,7 @@ class Expert:
     def noise(self, shared: Values, memory: vshgp.Workspace) -> Array:
         """The noise variances r = exp(mu_g - s2_g / 2) that the bound gives the expert's rows, (n,)."""
         self._project_g(shared, memory)
-        q = noise.moments(memory.g, self.values["lam"], float(shared["mu0"]), self.values["w"])
+        q = noise.moments_alone(memory.g, self.values["lam"], float(shared["mu0"]), self.values["w"])
         return np.exp(q.mu_g - 0.5 * q.s2_g)
 
     def posteriors(
@@ -193,11 +193,11 @@ class Expert:
         if "f" in letters:
             rho = 1.0 / self.noise(shared, memory)
             f.project(SEARD(float(shared["s2_kf"]), shared["ell_f"]), self.X, self.values["Xm"])
-            f.condition(rho)
+            f.factor(rho)
             found["f"] = f.posterior(f.solve((rho * self.y) @ f.V))
         else:
             self._project_g(shared, memory)
-            g.condition(self.values["lam"])
+            g.factor(self.values["lam"])
         if "g" in letters:
             found["g"] = g.posterior(self.values["w"], float(shared["mu0"]))
         return found

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import collapsed, noise
 from hgpbench.gp.kernels import SEARD
@@ -38,6 +38,27 @@ def test_the_same_weights_are_conditioned_on_once(grams):
     first = latent.condition(WEIGHTS)
     assert latent.condition(WEIGHTS.copy()) == first
     assert len(grams) == 1
+
+
+def test_factors_grow_into_conditions(grams):
+    latent, other = projected(), projected()
+    assert latent.factor(WEIGHTS) == latent.condition(WEIGHTS) == latent.factor(WEIGHTS)
+    assert len(grams) == 1
+    other.condition(WEIGHTS)
+    assert_array_equal(latent.M, other.M)
+    latent.factor(2.0 * WEIGHTS)
+    latent.condition(2.0 * WEIGHTS)
+    assert not np.array_equal(latent.M, other.M)
+
+
+def test_explained_variances():
+    latent = projected()
+    latent.condition(WEIGHTS)
+    V = latent.V
+    B = np.eye(M) + V.T @ (WEIGHTS[:, None] * V)
+    expected = np.diag(V @ (np.eye(M) - np.linalg.inv(B)) @ V.T)
+    assert_allclose(latent.explained(), expected, rtol=1e-11)
+    assert_allclose(latent.apply(latent.M), expected, rtol=1e-9)
 
 
 def test_weights_that_changed_in_place_are_other_weights():
