@@ -8,15 +8,18 @@ Two conventions hold everywhere in ``gp``:
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import blas as scipy_blas
-from scipy.linalg import lapack
+from scipy.linalg import cython_blas, lapack
 
 from hgpbench.gp import mkl, unlocked
+from hgpbench.gp.fortran import published
+from hgpbench.gp.products import Products
 
 Array = NDArray[np.float64]
 
@@ -29,6 +32,9 @@ MAX_JITTER = 1e-2
 _mkl = mkl.load()
 blas: Any = scipy_blas if _mkl is None else _mkl
 """The products of ``gp``: scipy's, or MKL's with the same arguments where the extra ``fast`` is installed."""
+
+free: Products = Products(partial(published, cython_blas)) if _mkl is None else _mkl
+"""The same without the interpreter's lock, for threads."""
 
 raw: Any = unlocked if _mkl is None else _mkl
 """The same library's ``gemm`` and ``symm`` by address, for blocks of matrices, and its work on factors."""
