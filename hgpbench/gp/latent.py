@@ -5,22 +5,28 @@ variance and of diagonals. The products are arranged so that nearly all flops ar
 which run at the processor's rate, where trsm, trtri and potri do not: L^-1 is formed once and multiplies.
 
 Work on (n, m) matrices goes by panels of rows that fit the second-level cache, so that scaling, product and
-elementwise passes over one panel find it there.
+elementwise passes over one panel find it there. Where there are many panels, they are dealt out to shards,
+which may run at the same time; sums are taken shard by shard in one order, so that the number of threads
+changes no bit.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hgpbench.gp import passes
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, inverse, inverse_factor, logdet, rowdots
-from hgpbench.gp.passes import Outer
+from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, free, inverse, inverse_factor, logdet, rowdots
+from hgpbench.gp.passes import Outer, Terms
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
 
 PANEL_BYTES = 600_000
+SHARDS = 8  # more cores than these gain nothing
+PANELS_PER_SHARD = 4  # with fewer, what shards cost is no longer small beside what they gain
 
 
 class Sums(NamedTuple):
@@ -37,8 +43,8 @@ class Latent:
     ``condition`` Bi, N, M (m, m); the way back may use up B, N and M. One evaluation at a time may use it.
     """
 
-    def __init__(self, n: int, m: int) -> None:
-        self.m = m
+    def __init__(self, n: int, m: int, run: Run = serially) -> None:
+        self.m, self.run = m, run
         self.Kmm, self.Linv, self.B, self.LBinv, self.Bi, self.N, self.M, self.spare = (
             np.zeros((m, m), order="F") for _ in range(8)
         )
@@ -46,7 +52,8 @@ class Latent:
         self._factored: Array | None = None  # the weights of B and LBinv, while these are whole
         self._conditioned = False  # whether Bi, N and M go with them
         self._tall = [np.empty((0, m)) for _ in range(3)]
-        self._scratch = np.empty((0, m))
+        self._scratch: list[Array] = []
+        self._grams: list[Array] = []
         self.resize(n)
 
     def resize(self, n: int) -> None:
@@ -56,9 +63,16 @@ class Latent:
             self._tall = [np.empty((n, self.m)) for _ in range(3)]
         self.Knm, self.V, self.P = (memory[:n] for memory in self._tall)
         n_panels = -(-n // max(32, PANEL_BYTES // (8 * self.m)))
-        self._panel = -(-n // n_panels)
-        if self._panel > len(self._scratch):
-            self._scratch = np.empty((self._panel, self.m))
+        panel = -(-n // n_panels)
+        panels = [slice(start, min(start + panel, n)) for start in range(0, n, panel)]
+        shards = max(1, min(SHARDS, len(panels) // PANELS_PER_SHARD))
+        self._shards = [
+            panels[len(panels) * i // shards : len(panels) * (i + 1) // shards] for i in range(shards)
+        ]
+        if len(self._scratch) < shards or panel > len(self._scratch[0]):
+            self._scratch = [np.empty((panel, self.m)) for _ in range(shards)]
+        while len(self._grams) < shards - 1:
+            self._grams.append(np.zeros((self.m, self.m), order="F"))
 
     def project(self, kernel: SEARD, X: Array, Z: Array, jitter: float = JITTER) -> None:
         """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops."""
@@ -66,24 +80,33 @@ class Latent:
         self._factored = None
         self.X_aug, self.Z_aug = kernel.augment(X, shift), kernel.augment(Z, shift)
         dual = np.asfortranarray(kernel.dual(self.Z_aug))
-        _exp_product(dual, self.Z_aug, out=self.Kmm)  # symmetric
+        blas.dgemm(1.0, dual, self.Z_aug.T, c=self.Kmm, overwrite_c=True)
+        passes.exponential(self.Kmm)  # symmetric
         self.jitter = inverse_factor(self.Kmm, kernel.s2_k, jitter, out=self.Linv).jitter
         # The jitter belongs to the prior: Kmm and the prior variances carry the same nugget.
         self.kd = kernel.s2_k * (1.0 + self.jitter)
         diagonal(self.Kmm)[...] = self.kd
-        for rows in self._panels():
+        self._spread(partial(self._project, dual))
+
+    def _project(self, dual: Array, products: Any, shard: int) -> None:
+        for rows in self._shards[shard]:
             K, V = self.Knm[rows], self.V[rows]
-            _exp_product(dual, self.X_aug[rows], out=K.T)
-            V[...] = K
-            blas.dtrmm(1.0, self.Linv, V.T, lower=True, overwrite_b=True)
+            products.dgemm(1.0, dual, self.X_aug[rows].T, c=K.T, overwrite_c=True)
+            V[...] = passes.exponential(K)
+            products.dtrmm(1.0, self.Linv, V.T, lower=True, overwrite_b=True)
 
     def gram(self, weights: Array, out: Array) -> Array:
         """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran ``out`` (m, m): n m^2 flops."""
-        self._factored, roots = None, np.sqrt(weights)
-        for rows in self._panels():
-            S = passes.scale(self.V[rows], roots[rows], out=self._scratch[: rows.stop - rows.start])
-            blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=out, lower=True, overwrite_c=True)
+        self._factored, parts = None, [out, *self._grams]
+        self._spread(partial(self._gram, np.sqrt(weights), parts))
+        for part in parts[1 : len(self._shards)]:
+            out += part
         return out
+
+    def _gram(self, roots: Array, parts: list[Array], products: Any, shard: int) -> None:
+        for i, rows in enumerate(self._shards[shard]):
+            S = passes.scale(self.V[rows], roots[rows], out=self._room(shard, rows))
+            products.dsyrk(1.0, S.T, beta=float(i > 0), c=parts[shard], lower=True, overwrite_c=True)
 
     def factor(self, weights: Array) -> float:
         """B = I + V^T diag(weights) V, of which the lower triangle, and LBinv; returns log |B|.
@@ -111,12 +134,15 @@ class Latent:
     def explained(self) -> Array:
         """diag(V (I - B^-1) V^T) (n,), what B takes off the prior variances, after ``factor``: n m^2."""
         found = np.empty(self.n)
-        for rows in self._panels():
-            V, C = self.V[rows], self._scratch[: rows.stop - rows.start]
-            C[...] = V
-            blas.dtrmm(1.0, self.LBinv, C.T, lower=True, overwrite_b=True)
-            found[rows] = rowdots(V, V) - rowdots(C, C)
+        self._spread(partial(self._explain, found))
         return found
+
+    def _explain(self, found: Array, products: Any, shard: int) -> None:
+        for rows in self._shards[shard]:
+            V, C = self.V[rows], self._room(shard, rows)
+            C[...] = V
+            products.dtrmm(1.0, self.LBinv, C.T, lower=True, overwrite_b=True)
+            found[rows] = rowdots(V, V) - rowdots(C, C)
 
     def solve(self, b: Array) -> Array:
         """B^-1 b for a vector (m,)."""
@@ -125,9 +151,14 @@ class Latent:
     def apply(self, M: Array) -> Array:
         """P = (V M) * Knm, kept for ``pull``; returns its row sums, diag(V M Kmn): 2 n m^2 flops."""
         self.p = np.empty(self.n)
-        for rows in self._panels():
-            self.p[rows] = passes.modulate(self._product(rows, M, out=self.P[rows]), self.Knm[rows])
+        self._spread(partial(self._apply, M))
         return self.p
+
+    def _apply(self, M: Array, products: Any, shard: int) -> None:
+        for rows in self._shards[shard]:
+            P = self.P[rows]
+            products.dgemm(1.0, M, self.V[rows].T, c=P.T, trans_a=True, overwrite_c=True)
+            self.p[rows] = passes.modulate(P, self.Knm[rows])
 
     def pull(
         self, weights: Array, M: Array, outer: Sequence[Outer], applied: Array | None = None
@@ -137,22 +168,24 @@ class Latent:
         Returns diag(V M Kmn) as well: 2 n m^2 flops.
         """
         self._factored = None  # the way back uses up B, N and M
-        terms = passes.Terms(weights, outer, self.P, applied)
-        columns, row_sums = np.zeros((self.X_aug.shape[1], self.m)).T, np.empty(self.n)
-        for rows in self._panels():
-            W = self._product(rows, M, out=self._scratch[: rows.stop - rows.start])
-            row_sums[rows] = passes.add_sums(terms, rows, W, self.Knm[rows], self.X_aug[rows], out=columns)
+        terms = Terms(weights, outer, self.P, applied)
+        columns = [np.zeros((self.X_aug.shape[1], self.m)).T for _ in self._shards]
+        row_sums = np.empty(self.n)
+        self._spread(partial(self._pull, terms, M, columns, row_sums))
         total = weights * row_sums
         if applied is not None:
             total += applied * self.p
         for left, _, along in outer:
             total += left * along
-        return row_sums, Sums(total, columns)
+        return row_sums, Sums(total, sum(columns[1:], columns[0]))
 
-    def _product(self, rows: slice, M: Array, out: Array) -> Array:
-        """V M of some rows into ``out``."""
-        blas.dgemm(1.0, M, self.V[rows].T, c=out.T, trans_a=True, overwrite_c=True)
-        return out
+    def _pull(
+        self, terms: Terms, M: Array, columns: list[Array], row_sums: Array, products: Any, shard: int
+    ) -> None:
+        for rows in self._shards[shard]:
+            W, K, X_aug = self._room(shard, rows), self.Knm[rows], self.X_aug[rows]
+            products.dgemm(1.0, M, self.V[rows].T, c=W.T, trans_a=True, overwrite_c=True)
+            row_sums[rows] = passes.add_sums(terms, rows, W, K, X_aug, columns[shard], products)
 
     def gather(self, sums: Sums, low: Array, product: Array, dkd: float) -> KernelGrad:
         """Pull dKnm (its ``sums``), dKmm = -1/2 L^-T H L^-1, H L^-1 = symmetric(low) L^-1 + product, and dkd.
@@ -174,12 +207,13 @@ class Latent:
         a, Linv = mean @ self.Linv, self.Linv.copy(order="F")
         return Posterior(self.kernel, self.Z.copy(), prior_mean, self.kd, a, Linv, root)
 
-    def _panels(self) -> Iterator[slice]:
-        for start in range(0, self.n, self._panel):
-            yield slice(start, min(start + self._panel, self.n))
+    def _spread(self, work: Callable[[Any, int], None]) -> None:
+        """Call work(products, shard) for every shard."""
+        if len(self._shards) == 1:
+            work(blas, 0)
+        else:
+            self.run([partial(work, free, shard) for shard in range(len(self._shards))])
 
-
-def _exp_product(dual: Array, aug: Array, out: Array) -> None:
-    """exp(dual aug^T), ``dual`` and ``out`` in Fortran order: a kernel matrix from its augmented inputs."""
-    blas.dgemm(1.0, dual, aug.T, c=out, overwrite_c=True)
-    passes.exponential(out)
+    def _room(self, shard: int, rows: slice) -> Array:
+        """Scratch memory of a shard for some rows."""
+        return self._scratch[shard][: rows.stop - rows.start]

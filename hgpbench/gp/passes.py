@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hgpbench.gp.linalg import Array, blas
+from hgpbench.gp.linalg import Array
 
 compiled: Any = None
 if find_spec("numba"):
@@ -57,26 +57,28 @@ class Terms(NamedTuple):
     applied: Array | None
 
 
-def add_sums(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: Array) -> Array:
+def add_sums(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: Array, products: Any) -> Array:
     """Add (dKnm * Knm)^T X_aug of some rows to a Fortran ``out`` (m, d + 2); returns the row sums of W * Knm.
 
     ``W``, ``K`` and ``X_aug`` are those rows, ``terms`` is of all of them. Uses W up.
     """
     if compiled is not None:
-        return _add_woven(terms, rows, W, K, X_aug, out)
+        return _add_woven(terms, rows, W, K, X_aug, out, products)
     # Diagonals scale d + 2 columns of inputs instead of m of W.
     row_sums = modulate(W, K)
-    _add_product(W, X_aug * terms.weights[rows, None], out)
+    _add_product(W, X_aug * terms.weights[rows, None], out, products)
     if terms.applied is not None:
-        _add_product(terms.P[rows], X_aug * terms.applied[rows, None], out)
+        _add_product(terms.P[rows], X_aug * terms.applied[rows, None], out, products)
     for left, right, _ in terms.outer:
         part = np.zeros_like(out)
-        _add_product(K, X_aug * left[rows, None], part)
+        _add_product(K, X_aug * left[rows, None], part, products)
         out += right[:, None] * part
     return row_sums
 
 
-def _add_woven(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: Array) -> Array:
+def _add_woven(
+    terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out: Array, products: Any
+) -> Array:
     """All terms in one pass and one product."""
     (n, m), row_sums = W.shape, np.empty(len(W))
     scales, rights, P = np.zeros((4, n)), np.zeros((2, m)), K
@@ -86,11 +88,11 @@ def _add_woven(terms: Terms, rows: slice, W: Array, K: Array, X_aug: Array, out:
     for i, (left, right, _) in enumerate(terms.outer):
         scales[2 + i], rights[i] = left[rows], right
     compiled.weave(W, K, P, scales, rights, row_sums)
-    _add_product(W, X_aug, out)
+    _add_product(W, X_aug, out, products)
     return row_sums
 
 
-def _add_product(W: Array, X: Array, out: Array) -> None:
+def _add_product(W: Array, X: Array, out: Array, products: Any) -> None:
     """Add W^T X to ``out`` (m, d)."""
-    # scipy's gemm, for tall and narrow matrices numpy's is slow
-    blas.dgemm(1.0, W.T, X.T, beta=1.0, c=out, trans_b=True, overwrite_c=True)
+    # not numpy's product, which is slow for tall and narrow matrices
+    products.dgemm(1.0, W.T, X.T, beta=1.0, c=out, trans_b=True, overwrite_c=True)

@@ -1,13 +1,14 @@
 """A latent process at new inputs, O(m^2) each, in chunks so that memory stays bounded."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.linalg import Array, rowdots
+from hgpbench.gp.tasks import Run, serially
+from hgpbench.gp.unlocked import trmm
 
 CHUNK_BYTES = 1_000_000
 
@@ -29,22 +30,26 @@ class Posterior:
     Linv: Array
     root: Array
 
-    def moments(self, Xs: Array, silent: float | None = None) -> tuple[Array, Array]:
+    def moments(self, Xs: Array, silent: float | None = None, run: Run = serially) -> tuple[Array, Array]:
         """Mean and variance at ``Xs`` (s, d), each (s,).
 
         Points whose covariances k* with the inducing values have |k*|^2 <= ``silent`` get the prior, in O(m).
         """
         mu, s2 = np.full(len(Xs), self.mu0), np.full(len(Xs), self.kd)
         chunk = max(32, CHUNK_BYTES // (8 * len(self.Z)))
-        for start in range(0, len(Xs), chunk):
-            Ksm = self.kernel.cross(Xs[start : start + chunk], self.Z)
-            rows: slice | NDArray[np.intp] = slice(start, start + chunk)
-            if silent is not None:
-                heard = np.flatnonzero(rowdots(Ksm, Ksm) > silent)
-                rows, Ksm = start + heard, Ksm if len(heard) == len(Ksm) else Ksm[heard]
-            mu[rows] += Ksm @ self.a
-            Vs = blas.dtrmm(1.0, self.Linv, Ksm.T, lower=True).T
-            Cs = blas.dtrmm(1.0, self.root, Ksm.T, lower=True, overwrite_b=True).T
-            s2[rows] += rowdots(Cs, Cs) - rowdots(Vs, Vs)
+        pieces = [slice(start, start + chunk) for start in range(0, len(Xs), chunk)]
+        run([partial(self._add, Xs, piece, silent, mu, s2) for piece in pieces])
         # Round-off may carry a variance that vanishes below zero.
         return mu, np.maximum(s2, 0.0, out=s2)
+
+    def _add(self, Xs: Array, piece: slice, silent: float | None, mu: Array, s2: Array) -> None:
+        """Add what the inducing values say of a piece of the points to the prior moments."""
+        Ksm, rows = self.kernel.cross(Xs[piece], self.Z), np.arange(piece.start, min(piece.stop, len(Xs)))
+        if silent is not None:
+            heard = np.flatnonzero(rowdots(Ksm, Ksm) > silent)
+            if len(heard) < len(Ksm):
+                rows, Ksm = rows[heard], Ksm[heard]
+        mu[rows] += Ksm @ self.a
+        Vs = trmm(self.Linv, Ksm.T.copy(order="F")).T
+        Cs = trmm(self.root, Ksm.T).T
+        s2[rows] += rowdots(Cs, Cs) - rowdots(Vs, Vs)

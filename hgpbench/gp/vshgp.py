@@ -17,6 +17,7 @@ from hgpbench.gp.latent import Latent
 from hgpbench.gp.linalg import JITTER, Array
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.tasks import Run, serially
 
 POSITIVE = ("s2_kf", "ell_f", "s2_kg", "ell_g", "lam")
 """Parameters that an optimiser should see as logarithms; the others are Xm, Xu, mu0 and, when free, w."""
@@ -27,10 +28,14 @@ LEAST_LAMBDA = 1e-12
 
 
 class Workspace:
-    """Memory for evaluations with ``n`` rows, ``m`` and ``u`` inducing points, reused by each of them."""
+    """Memory for evaluations with ``n`` rows, ``m`` and ``u`` inducing points, reused by each of them.
 
-    def __init__(self, n: int, m: int, u: int) -> None:
-        self.f, self.g = Latent(n, m), Latent(n, u)
+    ``run`` runs independent parts of the rows, where these are many.
+    """
+
+    def __init__(self, n: int, m: int, u: int, run: Run = serially) -> None:
+        self.run = run
+        self.f, self.g = Latent(n, m, run), Latent(n, u, run)
 
     def resize(self, n: int) -> None:
         """Serve ``n`` rows from now on, in the same memory where it is large enough."""

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import blas, cython_blas, cython_lapack
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hgpbench.gp import fortran, latent, linalg, mkl, noise, passes, unlocked, vshgp
+from hgpbench.gp import fortran, latent, linalg, mkl, noise, unlocked, vshgp
 
 INSTALLED = mkl.load()
 needs_mkl = pytest.mark.skipif(INSTALLED is None, reason="the extra 'fast' is not installed")
@@ -37,7 +37,7 @@ def draw(*shape, seed=0):
 
 def use(monkeypatch, chosen):
     """Let the bounds work with ``chosen``; None for scipy."""
-    for module in (latent, linalg, noise, passes):
+    for module in (latent, linalg, noise):
         monkeypatch.setattr(module, "blas", chosen or blas)
     monkeypatch.setattr(linalg, "raw", chosen or unlocked)
 

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import passes, vshgp
+from hgpbench.gp.linalg import blas
 from hgpbench.gp.passes import Outer, Terms
 
 COMPILED = passes.compiled
@@ -79,7 +80,7 @@ def test_add_sums(way, n_outer, with_applied):
         dense += applied[:, None] * P
     terms = Terms(weights, outer, P, applied if with_applied else None)
     sums, expected = start.copy(order="F"), start + dense[rows].T @ X_aug[rows]
-    found = passes.add_sums(terms, rows, W[rows].copy(), K[rows], X_aug[rows], out=sums)
+    found = passes.add_sums(terms, rows, W[rows].copy(), K[rows], X_aug[rows], sums, blas)
     assert_allclose(found, (W * K)[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
     assert_allclose(sums, expected, rtol=1e-13, atol=1e-13)
 
