@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from hgpbench.errors import FitError
 from hgpbench.gp.optim import OptimResult
 from hgpbench.models.scaling import Scaling
+from hgpbench.models.threads import blas_threads
 from hgpbench.prediction import Prediction
 
 Array = NDArray[np.float64]
@@ -34,6 +35,7 @@ class Estimator(RegressorMixin, BaseEstimator):
 
     reference: ClassVar[str]
     standardize: bool = True
+    _square: int | None = None  # see ``_matrix_size``
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, callback: Callback | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step."""
@@ -41,7 +43,9 @@ class Estimator(RegressorMixin, BaseEstimator):
         self._check_params()
         self._check_size(*inputs.shape)
         self._scaling = Scaling.of(inputs, target, standardize=self.standardize)
-        self._learn(inputs, target, callback)
+        self._square = self._matrix_size(len(target))
+        with blas_threads(self._square):
+            self._learn(inputs, target, callback)
         return self
 
     @overload
@@ -57,7 +61,8 @@ class Estimator(RegressorMixin, BaseEstimator):
         """The predictive distribution of y at the rows of ``X``."""
         check_is_fitted(self)
         inputs = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        prediction = self._moments(self._scaling.inputs(inputs))
+        with blas_threads(self._square):
+            prediction = self._moments(self._scaling.inputs(inputs))
         return prediction.rescale(self._scaling.y_shift, self._scaling.y_scale)
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
@@ -77,6 +82,10 @@ class Estimator(RegressorMixin, BaseEstimator):
 
     def _check_params(self) -> None:
         """Raise ValueError on a parameter out of range."""
+
+    def _matrix_size(self, n: int) -> int | None:
+        """Rows of the largest square matrix for ``n`` training rows; None where the model sees to threads."""
+        return None
 
     def _check_size(self, n: int, d: int) -> None:
         """Raise Refusal on a problem that this model declines by design."""
@@ -115,6 +124,12 @@ def check_at_least(name: str, value: Any, least: float, kind: type = int) -> Non
     if isinstance(value, bool) or not isinstance(value, numbers) or not value >= least:
         words = "an integer" if kind is int else "a number"
         raise ValueError(f"{name}={value!r} is not allowed: it must be {words} of at least {least:g}")
+
+
+def check_jobs(n_jobs: int | None) -> None:
+    """ValueError unless ``n_jobs`` is a number of threads or processes, or None."""
+    if n_jobs is not None:
+        check_at_least("n_jobs", n_jobs, 1)
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:

@@ -9,7 +9,15 @@ from hgpbench.gp.blocks import POSITIVE, Blocks
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
+from hgpbench.models.base import (
+    Array,
+    Callback,
+    Estimator,
+    check_at_least,
+    check_choice,
+    check_jobs,
+    ensure_started,
+)
 from hgpbench.models.initial import Values, guess, spread
 from hgpbench.models.partition import KINDS, partition
 from hgpbench.models.placement import inducing_points
@@ -103,9 +111,9 @@ class DPIC(Estimator):
     def _check_params(self) -> None:
         for name in ("n_inducing", "block_size", "max_block_size", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
-        for name in ("n_blocks", "n_jobs"):
-            if getattr(self, name) is not None:
-                check_at_least(name, getattr(self, name), 1)
+        if self.n_blocks is not None:
+            check_at_least("n_blocks", self.n_blocks, 1)
+        check_jobs(self.n_jobs)
         check_choice("partition", self.partition, KINDS)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
 

@@ -85,6 +85,9 @@ class EHSoD(Estimator):
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_at_least("max_iter", self.max_iter, 1)
 
+    def _matrix_size(self, n: int) -> int:
+        return min(n, self.subset_size)
+
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         rows = _subset(X, y, self.subset_size, rng)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_jobs
 from hgpbench.models.initial import guess
 from hgpbench.models.placement import inducing_points
 from hgpbench.models.sparse import fit_sparse
+from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
 
 
@@ -21,6 +22,8 @@ class FITC(Estimator):
         Inducing points m; all distinct rows where they are fewer. Their positions X_m are optimised.
     max_iter : int, default=200
         Most iterations of L-BFGS.
+    n_jobs : int or None, default=None
+        Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -46,28 +49,33 @@ class FITC(Estimator):
         self,
         n_inducing: int = 100,
         max_iter: int = 200,
+        n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.n_inducing = n_inducing
         self.max_iter = max_iter
+        self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
         check_at_least("n_inducing", self.n_inducing, 1)
         check_at_least("max_iter", self.max_iter, 1)
+        check_jobs(self.n_jobs)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         inputs, target = scaling.inputs(X), scaling.target(y)
         first = guess(inputs, target) | {"Xm": inducing_points(inputs, self.n_inducing, rng)}
         report = self._reporter(callback, len(y))
-        fit = fit_sparse("fitc", inputs, target, first, max_iter=self.max_iter, callback=report)
+        with runner(self.n_jobs) as run:
+            fit = fit_sparse("fitc", inputs, target, first, max_iter=self.max_iter, callback=report, run=run)
         self._keep(fit.result, len(y))
         self._posterior, self._noise = fit.posterior, fit.noise_var
         for name, value in fit.learned(scaling).items():
             setattr(self, name, value)
 
     def _moments(self, X: Array) -> Prediction:
-        return Prediction.gaussian(*self._posterior.moments(X), self._noise)
+        with runner(self.n_jobs) as run:
+            return Prediction.gaussian(*self._posterior.moments(X, run=run), self._noise)

@@ -66,6 +66,9 @@ class ExactGP(Estimator):
                 "take a smaller split or a sparse model such as vsgp"
             )
 
+    def _matrix_size(self, n: int) -> int:
+        return n
+
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         problem = ExactProblem(scaling.inputs(X), scaling.target(y))

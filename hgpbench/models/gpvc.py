@@ -85,6 +85,9 @@ class GPVC(Estimator):
         check_choice("kind", self.kind, get_args(Kind))
         check_at_least("max_iter", self.max_iter, 1)
 
+    def _matrix_size(self, n: int) -> int:
+        return self.n_basis
+
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         started, scaling = time.perf_counter(), self._scaling
         inputs, target = scaling.inputs(X), scaling.target(y)

@@ -10,6 +10,7 @@ from hgpbench.gp import recipes, vshgp
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.tasks import Run, serially
 from hgpbench.models.base import Array, ensure_started
 from hgpbench.models.initial import Values
 from hgpbench.models.residuals import authors_values, first_values
@@ -30,9 +31,9 @@ class HeteroFit:
     f: Posterior
     g: Posterior
 
-    def prediction(self, X: Array) -> Prediction:
+    def prediction(self, X: Array, run: Run) -> Prediction:
         """The predictive mixture at scaled inputs, for the scaled target."""
-        return Prediction.mixture(*self.f.moments(X), *self.g.moments(X))
+        return Prediction.mixture(*self.f.moments(X, run=run), *self.g.moments(X, run=run))
 
     def learned(self, scaling: Scaling) -> dict[str, float | Array]:
         """The learned parameters in the user's units, by the names of the estimators' attributes."""
@@ -63,10 +64,12 @@ class Problem:
     move_inducing: bool = True
     ell: Array | None = None
 
-    def fit(self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None) -> HeteroFit:
+    def fit(
+        self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None, run: Run = serially
+    ) -> HeteroFit:
         """Maximise F_V by one of the recipes; time and evaluations include the search for initial values."""
         started = time.perf_counter()
-        memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu))
+        memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run)
         if optimizer == "paper":
             first, spent = authors_values(self.X, self.Xm, self.Xu, self.ell), 0
         else:

@@ -13,7 +13,8 @@ from hgpbench.gp.factorised import Workspace
 from hgpbench.gp.optim import Callback, OptimResult, Outcome
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.stochastic import Ascent, Diverged, Method, Schedule
-from hgpbench.models.base import Array, check_at_least, check_choice, ensure_started
+from hgpbench.gp.tasks import Run, serially
+from hgpbench.models.base import Array, check_at_least, check_choice, check_jobs, ensure_started
 from hgpbench.models.batches import Batches, Inputs
 from hgpbench.models.checkpoint import Arrays, Checkpoint, problem_of
 from hgpbench.models.initial import Values
@@ -60,8 +61,7 @@ def check_options(options: Options) -> None:
             raise ValueError(f"{name}={getattr(options, name)!r} is not allowed: it must be at most {most:g}")
     check_choice("optimizer", options.optimizer, get_args(Method))
     check_choice("precision", options.precision, get_args(Precision))
-    if options.n_jobs is not None:
-        check_at_least("n_jobs", options.n_jobs, 1)
+    check_jobs(options.n_jobs)
 
 
 def make_batches(
@@ -87,9 +87,9 @@ class StochasticFit:
     posteriors: dict[str, Posterior]
     scores: Array
 
-    def prediction(self, X: Array) -> Prediction:
+    def prediction(self, X: Array, run: Run) -> Prediction:
         """The predictive distribution at scaled inputs, for the scaled target."""
-        return predict(self.values, self.posteriors, X)
+        return predict(self.values, self.posteriors, X, run)
 
     def learned(self, scaling: Scaling) -> dict[str, float | Array]:
         """The learned parameters in the user's units, by the names of the estimators' attributes."""
@@ -109,11 +109,11 @@ class StochasticFit:
         }
 
 
-def predict(values: Values, posteriors: dict[str, Posterior], X: Array) -> Prediction:
+def predict(values: Values, posteriors: dict[str, Posterior], X: Array, run: Run = serially) -> Prediction:
     """A mixture where the noise is a process, a normal where it is constant."""
-    moments = posteriors["f"].moments(X)
+    moments = posteriors["f"].moments(X, run=run)
     if "g" in posteriors:
-        return Prediction.mixture(*moments, *posteriors["g"].moments(X))
+        return Prediction.mixture(*moments, *posteriors["g"].moments(X, run=run))
     return Prediction.gaussian(*moments, float(values["sigma2"]))
 
 
@@ -128,19 +128,19 @@ def open_checkpoint(model: BaseEstimator, path: Path | None, X: Inputs, y: Array
 
 def climb(
     options: Options,
-    find_first: Callable[[], Start],
+    find_first: Callable[[Run], Start],
     batches: Batches,
     callback: Callback | None,
     checkpoint: Checkpoint,
 ) -> StochasticFit:
     """Ascend from first values, or from where a checkpoint left off."""
     found = checkpoint.found
-    first, spent = find_first() if found is None else _first_of(found)
-    m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
     schedule = Schedule(
         options.max_iter, options.optimizer, options.step_size, options.learning_rate, options.cooling
     )
     with runner(options.n_jobs) as run:
+        first, spent = find_first(run) if found is None else _first_of(found)
+        m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
         memory = Workspace(batches.largest, m, u, single=options.precision == "mixed", run=run)
         ascent = Ascent(first, batches.n, schedule, memory)
         record = _Record(ascent, batches, options.tol, callback, checkpoint)

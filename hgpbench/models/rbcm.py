@@ -9,7 +9,7 @@ from hgpbench.gp.exact import POSITIVE
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
 from hgpbench.models import exact_experts as experts
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, check_jobs
 from hgpbench.models.exact_experts import ExactShard, Question
 from hgpbench.models.initial import Values, guess
 from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
@@ -125,8 +125,7 @@ class RBCM(Estimator):
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
         check_choice("mean", self.mean, MEAN_KINDS)
         check_memory("max_memory", self.max_memory)
-        if self.n_jobs is not None:
-            check_at_least("n_jobs", self.n_jobs, 1)
+        check_jobs(self.n_jobs)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hgpbench.gp import vshgp
+from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values, guess
 from hgpbench.models.sparse import SparseFit, fit_sparse
@@ -36,8 +37,8 @@ def first_values(
     """Initial values for ``vshgp.evaluate``, with a free whitened mean ``w``; the data are scaled."""
     first = guess(X, y)
     held = () if move_inducing else ("Xm",)
-    f = fit_sparse("vfe", X, y, first | {"Xm": Xm}, max_iter=STEPS, held=held)
-    g, mu0, evaluations = _fit_log_residuals(X, y, f, first, Xu)
+    f = fit_sparse("vfe", X, y, first | {"Xm": Xm}, max_iter=STEPS, held=held, run=memory.run)
+    g, mu0, evaluations = _fit_log_residuals(X, y, f, first, Xu, memory.run)
     values = {
         "s2_kf": f.values["s2_k"],
         "ell_f": f.values["ell"],
@@ -75,10 +76,10 @@ def authors_values(X: Array, Xm: Array, Xu: Array, ell: Array | None = None) -> 
 
 
 def _fit_log_residuals(
-    X: Array, y: Array, f: SparseFit, first: Values, Xu: Array
+    X: Array, y: Array, f: SparseFit, first: Values, Xu: Array, run: Run
 ) -> tuple[SparseFit, float, int]:
     """The better of some sparse GPs on the centred log squared residuals, their mean, evaluations used."""
-    mu, s2 = f.posterior.moments(X)
+    mu, s2 = f.posterior.moments(X, run=run)
     squares = np.maximum((y - mu) ** 2 + s2, FLOOR * np.var(y))
     z = np.log(squares) - MEAN_LOG_CHI2
     fits = []
@@ -89,6 +90,7 @@ def _fit_log_residuals(
             "sigma2": np.asarray(SCATTER),
             "Xm": Xu,
         }
-        fits.append(fit_sparse("vfe", X, z - z.mean(), start, max_iter=STEPS, held=("sigma2", "Xm")))
+        held = ("sigma2", "Xm")
+        fits.append(fit_sparse("vfe", X, z - z.mean(), start, max_iter=STEPS, held=held, run=run))
     best = max(fits, key=lambda fit: fit.result.value)
     return best, float(z.mean()), sum(fit.result.evaluations for fit in fits)

@@ -8,6 +8,7 @@ from hgpbench.gp.latent import Latent
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.tasks import Run, serially
 from hgpbench.models.base import Array, ensure_started
 from hgpbench.models.initial import Values
 from hgpbench.models.scaling import Scaling
@@ -46,10 +47,11 @@ def fit_sparse(
     max_iter: int,
     held: tuple[str, ...] = (),
     callback: Callback | None = None,
+    run: Run = serially,
 ) -> SparseFit:
     """L-BFGS from ``first`` (s2_k, ell, sigma2, Xm), on scaled data; the ``held`` ones stay as they are."""
     layout = Layout.of(first, positive=collapsed.POSITIVE).only(first.keys() - set(held))
-    memory = Latent(len(X), len(first["Xm"]))
+    memory = Latent(len(X), len(first["Xm"]), run)
     bound = objective(lambda values: collapsed.bound(values, X, y, memory, kind), layout, held=first)
     result = ensure_started(lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback))
     values = first | layout.unpack(result.x)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hgpbench.gp.stochastic import Method
+from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least
 from hgpbench.models.batches import Batches, is_stored, left_in_file
 from hgpbench.models.initial import guess
@@ -23,6 +24,7 @@ from hgpbench.models.minibatch import (
 from hgpbench.models.placement import inducing_points
 from hgpbench.models.residuals import Start
 from hgpbench.models.sparse import fit_sparse
+from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
 
 FIRST_STEPS = 30  # of L-BFGS on the sample: enough for a guess
@@ -142,17 +144,19 @@ class SVGP(Estimator):
         batches = make_batches(self, X, y, self._scaling, rng)
         checkpoint = open_checkpoint(self, self._checkpoint, X, y)
         report = self._reporter(callback, batches.n)
-        self._fit = climb(self, lambda: self._first_values(batches, rng), batches, report, checkpoint)
+        self._fit = climb(
+            self, lambda run: self._first_values(batches, rng, run), batches, report, checkpoint
+        )
         self._keep(self._fit.result, batches.n)
         self.scores_, self.resumed_seconds_ = self._fit.scores, checkpoint.seconds
         for name, value in self._fit.learned(self._scaling).items():
             setattr(self, name, value)
 
-    def _first_values(self, batches: Batches, rng: np.random.Generator) -> Start:
+    def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernel and noise from a sparse GP on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         first = guess(X, y) | {"Xm": inducing_points(X, min(self.n_inducing, FIRST_POINTS), rng)}
-        sparse = fit_sparse("vfe", X, y, first, max_iter=FIRST_STEPS)
+        sparse = fit_sparse("vfe", X, y, first, max_iter=FIRST_STEPS, run=run)
         values = {
             "s2_kf": sparse.values["s2_k"],
             "ell_f": sparse.values["ell"],
@@ -162,4 +166,5 @@ class SVGP(Estimator):
         return Start(values, sparse.result.evaluations)
 
     def _moments(self, X: Array) -> Prediction:
-        return self._fit.prediction(X)
+        with runner(self.n_jobs) as run:
+            return self._fit.prediction(X, run)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from hgpbench.gp import vshgp
 from hgpbench.gp.stochastic import Method
+from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least
 from hgpbench.models.batches import Batches, is_stored, left_in_file
 from hgpbench.models.minibatch import (
@@ -22,6 +23,7 @@ from hgpbench.models.minibatch import (
 )
 from hgpbench.models.placement import inducing_points
 from hgpbench.models.residuals import Start, first_values
+from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
 
 KERNELS = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
@@ -147,17 +149,19 @@ class SVSHGP(Estimator):
         batches = make_batches(self, X, y, self._scaling, rng)
         checkpoint = open_checkpoint(self, self._checkpoint, X, y)
         report = self._reporter(callback, batches.n)
-        self._fit = climb(self, lambda: self._first_values(batches, rng), batches, report, checkpoint)
+        self._fit = climb(
+            self, lambda run: self._first_values(batches, rng, run), batches, report, checkpoint
+        )
         self._keep(self._fit.result, batches.n)
         self.scores_, self.resumed_seconds_ = self._fit.scores, checkpoint.seconds
         for name, value in self._fit.learned(self._scaling).items():
             setattr(self, name, value)
 
-    def _first_values(self, batches: Batches, rng: np.random.Generator) -> Start:
+    def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         Xm, Xu = (inducing_points(X, min(m, FIRST_POINTS), rng) for m in self._sizes)
-        memory = vshgp.Workspace(len(X), len(Xm), len(Xu))
+        memory = vshgp.Workspace(len(X), len(Xm), len(Xu), run)
         start = first_values(X, y, Xm, Xu, memory, move_inducing=True)
         Xm, Xu = (place(batches, m, rng) for m in self._sizes)
         kernels = {name: start.values[name] for name in KERNELS}
@@ -168,4 +172,5 @@ class SVSHGP(Estimator):
         return self.n_inducing_f, self.n_inducing_g
 
     def _moments(self, X: Array) -> Prediction:
-        return self._fit.prediction(X)
+        with runner(self.n_jobs) as run:
+            return self._fit.prediction(X, run)

@@ -3,8 +3,9 @@
 import numpy as np
 
 from hgpbench.errors import Refusal
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_jobs
 from hgpbench.models.hetero import Problem
+from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 3_000
@@ -19,6 +20,8 @@ class VHGP(Estimator):
     ----------
     max_iter : int, default=100
         Most iterations on the bound: natural steps on q(g) inside L-BFGS on all else.
+    n_jobs : int or None, default=None
+        Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
 
@@ -38,12 +41,14 @@ class VHGP(Estimator):
 
     reference = "Lazaro-Gredilla and Titsias (2011), Variational heteroscedastic Gaussian process regression"
 
-    def __init__(self, max_iter: int = 100, standardize: bool = True) -> None:
+    def __init__(self, max_iter: int = 100, n_jobs: int | None = None, standardize: bool = True) -> None:
         self.max_iter = max_iter
+        self.n_jobs = n_jobs
         self.standardize = standardize
 
     def _check_params(self) -> None:
         check_at_least("max_iter", self.max_iter, 1)
+        check_jobs(self.n_jobs)
 
     def _check_size(self, n: int, d: int) -> None:
         if n > MOST_ROWS:
@@ -57,11 +62,13 @@ class VHGP(Estimator):
         inputs = scaling.inputs(X)
         points = np.unique(inputs, axis=0)  # a repeated row would only make the kernel matrix singular
         problem = Problem(inputs, scaling.target(y), points, points, move_inducing=False)
-        self._fit = problem.fit("natural", self.max_iter, self._reporter(callback, len(y)))
+        with runner(self.n_jobs) as run:
+            self._fit = problem.fit("natural", self.max_iter, self._reporter(callback, len(y)), run)
         self._keep(self._fit.result, len(y))
         for name, value in self._fit.learned(scaling).items():
             if not name.startswith("inducing"):
                 setattr(self, name, value)
 
     def _moments(self, X: Array) -> Prediction:
-        return self._fit.prediction(X)
+        with runner(self.n_jobs) as run:
+            return self._fit.prediction(X, run)

@@ -4,9 +4,10 @@ from typing import get_args
 
 import numpy as np
 
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
+from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, check_jobs
 from hgpbench.models.hetero import Optimizer, Problem
 from hgpbench.models.placement import inducing_points
+from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
 
 
@@ -30,6 +31,8 @@ class VSHGP(Estimator):
     initial_lengthscale : float or None, default=None
         Lengthscale of f and of g that "paper" starts from, in the units of the inputs; None for the authors'
         0.5 and 0.2 standard deviations. The other recipes find their own.
+    n_jobs : int or None, default=None
+        Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -61,6 +64,7 @@ class VSHGP(Estimator):
         optimizer: Optimizer = "natural",
         max_iter: int = 100,
         initial_lengthscale: float | None = None,
+        n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -69,6 +73,7 @@ class VSHGP(Estimator):
         self.optimizer = optimizer
         self.max_iter = max_iter
         self.initial_lengthscale = initial_lengthscale
+        self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
@@ -77,6 +82,7 @@ class VSHGP(Estimator):
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_at_least("max_iter", self.max_iter, 1)
+        check_jobs(self.n_jobs)
         if self.initial_lengthscale is not None:
             check_at_least("initial_lengthscale", self.initial_lengthscale, np.finfo(float).tiny, float)
             if self.optimizer != "paper":
@@ -92,10 +98,13 @@ class VSHGP(Estimator):
             inducing_points(inputs, self.n_inducing_g, rng),
             ell=None if start is None else np.full(X.shape[1], start) / scaling.x_scale,
         )
-        self._fit = problem.fit(self.optimizer, self.max_iter, self._reporter(callback, len(y)))
+        report = self._reporter(callback, len(y))
+        with runner(self.n_jobs) as run:
+            self._fit = problem.fit(self.optimizer, self.max_iter, report, run)
         self._keep(self._fit.result, len(y))
         for name, value in self._fit.learned(scaling).items():
             setattr(self, name, value)
 
     def _moments(self, X: Array) -> Prediction:
-        return self._fit.prediction(X)
+        with runner(self.n_jobs) as run:
+            return self._fit.prediction(X, run)
