@@ -1,13 +1,15 @@
 """How fast is F_V with its full gradient? One thread, double precision, everything as a ratio within one run.
 
-    python benchmarks/bound.py [--rounds 30] [--scaling] [--no-others]
+    python benchmarks/bound.py [--rounds 30] [--scaling] [--threads] [--no-others]
 
 JAX and torch stand beside it where they are installed. Times are CPU time of this process, pinned to one
 core: the least of interleaved rounds, each long enough that a busy machine disturbs all contenders alike.
 Torch may bring a quicker BLAS than scipy's, so its own gemm is measured too, and the ratio given per gemm as
 well. So does the extra `fast` (MKL): "of gemm" is always scipy's, "of own" that of the library in use.
 An environment that sets OPENBLAS_CORETYPE holds scipy's BLAS to the kernels of that processor, but not the
-products of JAX and torch: the first line tells.
+products of JAX and torch: the first line tells. ``--threads`` compares instead the wall-clock time of one
+thread, of two BLAS threads, and of two workers with one BLAS thread each, with many rows; that wants an idle
+machine.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from typing import Any
 import _jax_bound
 import _torch_bound
 import numpy as np
+from _ways import HEADER, WAYS, compare, running
 from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -28,6 +31,7 @@ from hgpbench.gp import linalg, passes, vshgp
 from hgpbench.gp.linalg import JITTER
 
 SHAPES = [(200, 100, 2), (350, 175, 9), (487, 250, 3), (1000, 300, 11)]
+TALL_SHAPES = [(10_000, 100, 5), (35_000, 175, 9), (35_000, 400, 9)]
 PEAK_SIZE = 1500
 OTHERS = {"jax": _jax_bound.prepare, "torch": _torch_bound.prepare}
 Values = dict[str, np.ndarray]
@@ -162,6 +166,20 @@ def scaling(m: int = 50, d: int = 5) -> None:
     print(f"exponent in n: time {slopes[0]:.2f}, memory {slopes[1]:.2f}")
 
 
+def wall(way: str, shape: tuple[int, int, int]) -> float:
+    """The least wall-clock seconds of ten evaluations in one of the ways to use two cores."""
+    n, m, d = shape
+    X, y, values = draw(n, m, d)
+    times = []
+    with running(way) as run:
+        workspace = vshgp.Workspace(n, m, m, run)
+        for _ in range(10):
+            start = time.perf_counter()
+            vshgp.bound(values, X, y, workspace)
+            times.append(time.perf_counter() - start)
+    return min(times)
+
+
 def conditions() -> str:
     """The kernels that scipy's BLAS runs, and whether the elementwise passes are compiled."""
     kernels = {pool.get("architecture", "?") for pool in threadpool_info() if pool["user_api"] == "blas"}
@@ -177,7 +195,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30, help="interleaved rounds; the least time counts")
     parser.add_argument("--scaling", action="store_true", help="also cost and memory from n = 1e3 to 1e5")
     parser.add_argument("--no-others", action="store_true", help="leave JAX and torch out")
+    parser.add_argument("--threads", action="store_true", help="compare ways to use two cores")
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--shape", type=int, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.way:
+        print(wall(options.way, TALL_SHAPES[options.shape]))
+        return
+    if options.threads:
+        print(f"{conditions()}\n{'(n, m = u, d)':>16} {HEADER}")
+        for number, shape in enumerate(TALL_SHAPES):
+            print(f"{shape!s:>16} {compare(__file__, '--shape', str(number))}", flush=True)
+        return
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     installed = [name for name in OTHERS if importlib.util.find_spec(name) and not options.no_others]
     with threadpool_limits(1):

@@ -12,30 +12,23 @@ machine.
 import argparse
 import importlib.util
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 
 import _jax_step
 import _torch_step
 import numpy as np
+from _ways import HEADER, ROUNDS, WAYS, compare, running
 from threadpoolctl import threadpool_limits
 
-from hgpbench.cores import thread_variables
 from hgpbench.gp import factorised
 from hgpbench.gp.factorised import Workspace
 from hgpbench.gp.linalg import JITTER
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.whitened import Natural
-from hgpbench.models.threads import runner
 
 SHAPES = [(1000, 300, 2), (2000, 400, 9), (4000, 500, 3), (5000, 2500, 11)]
 PEAK_SIZE = 1500
-WAYS = {"one": 1, "blas": 2, "workers": 1}
-"""Ways to use two cores, with the BLAS threads of each."""
-ROUNDS = 3
 N, GAMMA = 100_000, 0.1
 OTHERS = {"jax": _jax_step.prepare, "torch": _torch_step.prepare}
 Values = dict[str, np.ndarray]
@@ -133,28 +126,9 @@ def measure(shape: tuple[int, int, int], seconds: float, others: list[str]) -> s
 
 
 def wall(way: str, shape: tuple[int, int, int], seconds: float) -> float:
-    """The least wall-clock seconds of a step in one of the ``WAYS``."""
-    with runner(2) if way == "workers" else nullcontext(serially) as run:
+    """The least wall-clock seconds of a step in one of the ways to use two cores."""
+    with running(way) as run:
         return race({"ours": Ours(shape, run=run)}, seconds, time.perf_counter)["ours"]
-
-
-def compare_threads(number: int, seconds: float) -> str:
-    """Wall-clock seconds of one thread, of two BLAS threads, of two workers with one each.
-
-    Each in processes of its own: OpenBLAS's idle threads spin for a while and would slow down the next.
-    """
-    best = dict.fromkeys(WAYS, np.inf)
-    for _ in range(ROUNDS):
-        for way, threads in WAYS.items():
-            command = [sys.executable, __file__, "--way", way, "--shapes", str(number)]
-            command += ["--seconds", str(seconds / ROUNDS / len(WAYS))]
-            environment = os.environ | thread_variables(threads)
-            found = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-            best[way] = min(best[way], float(found.stdout))
-    row = f"{SHAPES[number]!s:>16} {best['one']:9.4f}"
-    return row + "".join(
-        f" {best[name]:9.4f} {best['one'] / best[name]:6.2f}x" for name in ("blas", "workers")
-    )
 
 
 def main() -> None:
@@ -170,9 +144,11 @@ def main() -> None:
         print(wall(options.way, SHAPES[options.shapes[0]], options.seconds))
         return
     if options.threads:
-        print(f"{'(b, m = u, d)':>16} {'one s':>9} {'2 BLAS s':>9} {'':>7} {'2 work. s':>9}")
+        print(f"{'(b, m = u, d)':>16} {HEADER}")
+        seconds = options.seconds / ROUNDS / len(WAYS)
         for number in options.shapes:
-            print(compare_threads(number, options.seconds), flush=True)
+            row = compare(__file__, "--shapes", str(number), "--seconds", str(seconds))
+            print(f"{SHAPES[number]!s:>16} {row}", flush=True)
         return
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     installed = [name for name in OTHERS if importlib.util.find_spec(name) and not options.no_others]

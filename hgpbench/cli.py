@@ -142,7 +142,7 @@ Repeats = Annotated[
 Seeds = Annotated[str | None, typer.Option(metavar="0-9", help="Exactly these seeds, e.g. 0-9 or 0,2,5.")]
 Jobs = Annotated[int, typer.Option(min=1, max=256, help="Runs at the same time.")]
 Threads = Annotated[
-    int | None, typer.Option(min=1, max=1024, help="BLAS threads of each run, instead of the config's.")
+    int | None, typer.Option(min=1, max=1024, help="Threads of each run, instead of the config's.")
 ]
 Quick = Annotated[
     bool, typer.Option("--quick", help="The small variant that ends in minutes, kept apart as NAME-quick.")

@@ -71,7 +71,7 @@ class Limits(_Strict):
         default=None, description="resident memory of a run and its children, e.g. 16GB"
     )
     threads: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=1, description="BLAS threads of a run, 1 to 1024"
+        default=1, description="Threads of a run, 1 to 1024"
     )
 
 
