@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from hgpbench.gp.tasks import Run, Task, serially
 
@@ -24,22 +25,25 @@ def blas_threads(size: int | None) -> AbstractContextManager[object]:
     """
     if size is None or size >= LARGE:
         return nullcontext()
-    return threadpool_limits(1, user_api="blas")
+    return _one_blas_thread()
 
 
 @contextmanager
 def runner(n_jobs: int | None) -> Iterator[Run]:
     """A way to run tasks on ``n_jobs`` threads; None for as many as this process and its BLAS may use."""
     threads = allowed_cores() if n_jobs is None else n_jobs
-    with threadpool_limits(1, user_api="blas"):
+    with _one_blas_thread():
         if threads == 1:
             yield serially
             return
         with ThreadPoolExecutor(threads) as pool:
 
             def together(tasks: Sequence[Task]) -> None:
-                for future in [pool.submit(task) for task in tasks]:
-                    future.result()
+                if len(tasks) == 1:
+                    tasks[0]()
+                else:
+                    for future in [pool.submit(task) for task in tasks]:
+                        future.result()
 
             yield together
 
@@ -47,5 +51,15 @@ def runner(n_jobs: int | None) -> Iterator[Run]:
 def allowed_cores() -> int:
     """The cores that this process may use, and no more than its BLAS has been told to use threads."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    pools = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
     return min([cores, *pools])
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The numerical libraries of this process; to look for them takes longer than a small prediction."""
+    return ThreadpoolController()

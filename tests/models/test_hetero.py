@@ -13,6 +13,7 @@ from hgpbench.models.hetero import Problem
 from hgpbench.models.placement import inducing_points
 from hgpbench.models.residuals import first_values
 from hgpbench.models.scaling import Scaling
+from hgpbench.models.threads import runner
 from tests.models.zoo import draw
 
 
@@ -93,7 +94,8 @@ def test_with_points_at_the_rows_and_held_the_two_are_one_model():
     scaling = Scaling.of(X, y, standardize=True)
     inputs, target = scaling.inputs(X), scaling.target(y)
     points = np.unique(inputs, axis=0)
-    fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100)
+    with runner(1) as run:
+        fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100, run=run)
     full = VHGP().fit(X, y)
     assert full.elbo_ == fit.result.value + scaling.log_jacobian(50)
     assert_allclose(fit.values["Xm"], points, rtol=0)

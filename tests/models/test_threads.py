@@ -66,3 +66,14 @@ def test_models_without_threads_of_their_own_tell_their_size(model, size, monkey
     X, y = draw(40)
     assert np.isfinite(model.fit(X, y).predict(X)).all()
     assert asked == [size, size]
+
+
+def test_a_prediction_does_not_look_for_libraries_again(monkeypatch):
+    X, y = draw(40)
+    model = VSGP(n_inducing=5, max_iter=2, random_state=0).fit(X, y)
+
+    def searched():
+        raise AssertionError("milliseconds, for every row that is predicted by itself")
+
+    monkeypatch.setattr(threads, "ThreadpoolController", searched)
+    assert np.isfinite(model.predict(X[:1])).all()
