@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import copy_context
 from functools import cache
 
 from threadpoolctl import ThreadpoolController
@@ -42,7 +43,8 @@ def runner(n_jobs: int | None) -> Iterator[Run]:
                 if len(tasks) == 1:
                     tasks[0]()
                 else:
-                    for future in [pool.submit(task) for task in tasks]:
+                    # In the caller's context, in which numpy keeps what to do on overflow.
+                    for future in [pool.submit(copy_context().run, task) for task in tasks]:
                         future.result()
 
             yield together

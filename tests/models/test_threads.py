@@ -77,3 +77,16 @@ def test_a_prediction_does_not_look_for_libraries_again(monkeypatch):
 
     monkeypatch.setattr(threads, "ThreadpoolController", searched)
     assert np.isfinite(model.predict(X[:1])).all()
+
+
+def test_threads_treat_overflow_as_the_caller_does():
+    def overflow():
+        found.append(np.exp(np.full(3, 1e4)))
+
+    found: list[np.ndarray] = []
+    with runner(2) as run:
+        with np.errstate(over="ignore"):
+            run([overflow, overflow])
+        assert len(found) == 2
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+            run([overflow, overflow])
