@@ -22,6 +22,9 @@ _ROUNDING = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the l
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(k) for k in range(2, 14))
 
 _MATRIX, _VECTOR = "float64[:, ::1]", "float64[::1]"
+# A user's arrays may lie in any order, anywhere, and not be for writing.
+_ANY_MATRIX = "Array(float64, 2, 'A', True, aligned=False)"
+_ANY_VECTOR = "Array(float64, 1, 'A', True, aligned=False)"
 _FUSED = frozenset({"contract"})  # a product and a sum may be one operation
 _REORDERED = _FUSED | {"reassoc", "nsz"}  # and the sum of a row may be taken in any order
 
@@ -65,6 +68,20 @@ def _exp(x: np.float64) -> np.float64:
     if x > _HIGHEST:
         found = _INFINITY
     return found
+
+
+@_compile(_ANY_MATRIX, _ANY_VECTOR, _ANY_VECTOR, _MATRIX, fastmath=_FUSED)
+def augment(X: Array, shift: Array, ell: Array, out: Array) -> None:
+    """Rows [x, 1, -|x|^2/2] with x = (X - shift) / ell."""
+    n, d = X.shape
+    for i in range(n):
+        square = 0.0
+        for j in range(d):
+            x = (X[i, j] - shift[j]) / ell[j]
+            out[i, j] = x
+            square += x * x
+        out[i, d] = 1.0
+        out[i, d + 1] = -0.5 * square
 
 
 @_compile(_VECTOR, fastmath=_FUSED)

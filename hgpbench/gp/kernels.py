@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsymm
 
-from hgpbench.gp.linalg import Array, rowdots
-from hgpbench.gp.passes import exponential
+from hgpbench.gp.linalg import Array
+from hgpbench.gp.passes import augment, exponential
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,7 @@ class SEARD:
 
         The shift, to the middle of ``Z``, keeps the squares from cancelling badly far from the origin.
         """
-        d = len(self.ell)
-        aug = np.empty((len(X), d + 2))
-        scaled = np.subtract(X, shift, out=aug[:, :d])
-        scaled /= self.ell
-        aug[:, d] = 1.0
-        np.multiply(rowdots(scaled, scaled), -0.5, out=aug[:, d + 1])
-        return aug
+        return augment(X, shift, self.ell)
 
     def dual(self, Z_aug: Array) -> Array:
         """Rows [z, -|z|^2/2 + log s2_k, 1]: their products with augmented rows are log k(x, z)."""

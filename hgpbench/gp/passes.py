@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hgpbench.gp.linalg import Array
+from hgpbench.gp.linalg import Array, rowdots
 
 compiled: Any = None
 if find_spec("numba"):
@@ -19,6 +19,20 @@ class Outer(NamedTuple):
     left: Array
     right: Array
     along: Array
+
+
+def augment(X: Array, shift: Array, ell: Array) -> Array:
+    """Rows [x, 1, -|x|^2/2] (n, d + 2), with x = (X - shift) / ell."""
+    n, d = X.shape
+    out = np.empty((n, d + 2))
+    if compiled is not None and X.dtype == np.float64:
+        compiled.augment(X, shift, ell, out)
+        return out
+    scaled = np.subtract(X, shift, out=out[:, :d])
+    scaled /= ell
+    out[:, d] = 1.0
+    np.multiply(rowdots(scaled, scaled), -0.5, out=out[:, d + 1])
+    return out
 
 
 def exponential(A: Array) -> Array:

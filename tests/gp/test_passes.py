@@ -23,6 +23,28 @@ def way(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.parametrize("kind", ["C", "F", "sliced", "read-only", "unaligned", "float32"])
+def test_augment(way, kind):
+    rng = np.random.default_rng(4)
+    X, shift, ell = rng.normal(size=(23, 3)), rng.normal(size=3), rng.uniform(0.5, 2.0, 6)[::2]
+    if kind == "sliced":
+        X = np.repeat(X, 2, axis=0)[::2]
+    elif kind == "float32":
+        X = X.astype(np.float32)
+    elif kind == "unaligned":
+        X = np.frombuffer(b"x" + X.tobytes(), dtype=np.float64, offset=1).reshape(23, 3)
+        ell.flags.writeable = shift.flags.writeable = False
+    else:
+        X = np.asarray(X, order="F" if kind == "F" else "C")
+        X.flags.writeable = kind != "read-only"
+    scaled = (X.astype(np.float64) - shift) / ell
+    found = passes.augment(X, shift, ell)
+    assert found.flags.c_contiguous
+    assert_allclose(found[:, :3], scaled, rtol=2 * EPS)
+    assert_array_equal(found[:, 3], 1.0)
+    assert_allclose(found[:, 4], -0.5 * (scaled**2).sum(axis=1), rtol=8 * EPS)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_exponential_is_exact_to_two_units(way, order):
     x = np.concatenate([np.linspace(-708.0, 708.0, 9973), np.linspace(-1.0, 1.0, 2027)])
