@@ -58,7 +58,7 @@ class Latent:
 
     def resize(self, n: int) -> None:
         """Serve ``n`` inputs from now on; memory grows where it must and is kept for the largest n."""
-        self.n = n
+        self.n, self._factored = n, None
         if n > len(self._tall[0]):
             self._tall = [np.empty((n, self.m)) for _ in range(3)]
         self.Knm, self.V, self.P = (memory[:n] for memory in self._tall)

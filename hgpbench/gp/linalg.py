@@ -34,10 +34,10 @@ blas: Any = scipy_blas if _mkl is None else _mkl
 """The products of ``gp``: scipy's, or MKL's with the same arguments where the extra ``fast`` is installed."""
 
 free: Products = Products(partial(published, cython_blas)) if _mkl is None else _mkl
-"""The same without the interpreter's lock, for threads."""
+"""The same without the interpreter's lock, for threads, and by address for blocks of matrices."""
 
-raw: Any = unlocked if _mkl is None else _mkl
-"""The same library's ``gemm`` and ``symm`` by address, for blocks of matrices, and its work on factors."""
+factors: Any = unlocked if _mkl is None else _mkl
+"""Where the same library's ``invert_factor`` and ``square_factor`` are."""
 
 
 class Cholesky(NamedTuple):
@@ -93,13 +93,13 @@ def inverse_factor(
     Reads the lower triangle of ``A`` only. Runs without the interpreter's lock.
     """
     Linv = np.empty(A.shape, order="F") if out is None else out
-    return _with_jitter(raw.invert_factor, A, scale, jitter, max_jitter, Linv)
+    return _with_jitter(factors.invert_factor, A, scale, jitter, max_jitter, Linv)
 
 
 def inverse(Linv: Array, out: Array) -> Array:
     """The lower triangle of A^-1 = L^-T L^-1, from an inverse factor, into a Fortran-ordered ``out``."""
     out[...] = Linv
-    raw.square_factor(out)
+    factors.square_factor(out)
     return out
 
 

@@ -31,12 +31,12 @@ def symmetric_times_lower(
         corner, columns = 8 * (start * m + start), 8 * start * m
         below, across = integer(m - start), integer(size)
         # fmt: off
-        linalg.raw.symm(
+        linalg.free.symm(
             fortran.L, fortran.L, below, across, by, at_S + corner, step, at_L + corner, step,
             add, at_out + corner, step,
         )
         if whole and start > 0:
-            linalg.raw.gemm(
+            linalg.free.gemm(
                 T, N, integer(start), across, below, by, at_S + 8 * start, step, at_L + corner, step,
                 add, at_out + columns, step,
             )
@@ -55,7 +55,7 @@ def lower_of_product(L: Array, G: Array, out: Array) -> Array:
     one, zero = real(1.0), real(0.0)
     for start, size in _blocks(m):
         # fmt: off
-        linalg.raw.gemm(
+        linalg.free.gemm(
             T, N, integer(size), integer(start + size), integer(m - start),
             one, at_L + 8 * (start * m + start), step, at_G + 8 * start, step, zero, at_out + 8 * start, step,
         )

@@ -2,8 +2,7 @@
 
 ``np.matmul`` releases the interpreter's lock; scipy's wrappers of trmm, potrf and trtri do not (a thread that
 waits for one stands still). scipy also publishes the routines themselves, for Cython, with their signatures:
-called through ctypes they run unlocked, and on blocks of a matrix without copies of them. ``gemm`` and
-``symm`` are such routines, all of whose arguments are addresses.
+called through ctypes they run unlocked, and on blocks of a matrix without copies of them.
 """
 
 import ctypes
@@ -18,11 +17,8 @@ from hgpbench.gp import fortran
 
 AnyArray = NDArray[Any]
 
-_BLAS = {"dgemm": 13, "dsymm": 12, "dtrmm": 11, "strmm": 11}
 _LAPACK = {"dpotrf": 5, "dtrtri": 6, "dlauum": 5, "dlaset": 7, "dposv": 8}
-gemm, symm, _DTRMM, _STRMM = (
-    fortran.subroutine(fortran.published(cython_blas, name), count) for name, count in _BLAS.items()
-)
+_DTRMM, _STRMM = (fortran.subroutine(fortran.published(cython_blas, name), 11) for name in ("dtrmm", "strmm"))
 _POTRF, _TRTRI, _LAUUM, _LASET, _POSV = (
     fortran.subroutine(fortran.published(cython_lapack, name), count) for name, count in _LAPACK.items()
 )

@@ -38,7 +38,8 @@ def use(monkeypatch, chosen):
     """Let the bounds work with ``chosen``; None for scipy."""
     for module in (latent, linalg, noise):
         monkeypatch.setattr(module, "blas", chosen or blas)
-    monkeypatch.setattr(linalg, "raw", chosen or unlocked)
+    monkeypatch.setattr(linalg, "free", chosen or linalg.free)
+    monkeypatch.setattr(linalg, "factors", chosen or unlocked)
 
 
 @pytest.mark.parametrize("m", [1, 2, 7, 100])
