@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from hgpbench.gp.blocks import Blocks
+from hgpbench.gp.pic import Blocks
 from hgpbench.models.partition import partition
 from hgpbench.models.threads import runner
 

@@ -27,8 +27,9 @@ from _ways import HEADER, WAYS, compare, running
 from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hgpbench.gp import linalg, passes, vshgp
-from hgpbench.gp.linalg import JITTER
+from hgpbench.gp import vshgp
+from hgpbench.la import dense, passes
+from hgpbench.la.dense import JITTER
 
 SHAPES = [(200, 100, 2), (350, 175, 9), (487, 250, 3), (1000, 300, 11)]
 TALL_SHAPES = [(10_000, 100, 5), (35_000, 175, 9), (35_000, 400, 9)]
@@ -107,7 +108,7 @@ def measure(shape: tuple[int, int, int], rounds: int, others: list[str]) -> str:
     calls: dict[str, Call] = {
         "ours": lambda: vshgp.bound(values, X, y, workspace),
         "gemm": gemm(n, m),
-        "own gemm": gemm(n, m, linalg.blas),
+        "own gemm": gemm(n, m, dense.blas),
         "peak": gemm(PEAK_SIZE, PEAK_SIZE),
     }
     ours = vshgp.bound(values, X, y, workspace)

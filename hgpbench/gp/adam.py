@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hgpbench.gp.linalg import Array
 from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, Outcome, Recorder
+from hgpbench.la.dense import Array
 
 
 @dataclass(eq=False)

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.linalg import blas
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.latent import Latent, Sums
-from hgpbench.gp.linalg import JITTER, Array, diagonal, rowdots
 from hgpbench.gp.params import Bound
-from hgpbench.gp.passes import Outer
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.process import Process, Sums
+from hgpbench.la.dense import JITTER, Array, diagonal, rowdots
+from hgpbench.la.passes import Outer
 
 Kind = Literal["vfe", "fitc"]
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -41,7 +41,7 @@ class Collapsed:
     alpha: Array
 
 
-def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
+def evaluate(f: Process, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
     """Value and derivatives for a projected ``f``, noise ``r`` (n,) and targets ``y`` (n,): 4 n m^2."""
     if kind == "vfe":
         rho = 1.0 / r
@@ -56,14 +56,14 @@ def evaluate(f: Latent, r: Array, y: Array, kind: Kind = "vfe") -> Collapsed:
     return Collapsed(value, t, rho * (t - 0.5), grad, alpha)
 
 
-def evaluate_noise(f: Latent, r: Array, y: Array) -> tuple[float, Array]:
+def evaluate_noise(f: Process, r: Array, y: Array) -> tuple[float, Array]:
     """The vfe bound and ``t`` alone, for steps that leave the kernel as it is: 2 n m^2."""
     rho = 1.0 / r
     value, _, e = _solve(f, f.factor(rho), rho, y)
     return value - _trace_term(f, rho), 0.5 * rho * (e * e + f.kd - f.explained())
 
 
-def _solve(f: Latent, logdet_B: float, rho: Array, y: Array) -> tuple[float, Array, Array]:
+def _solve(f: Process, logdet_B: float, rho: Array, y: Array) -> tuple[float, Array, Array]:
     """log N(y | 0, Q + R) by Woodbury's identity, alpha (m,), and the residual e = y - V alpha (n,)."""
     alpha = f.solve((rho * y) @ f.V)
     e = y - f.V @ alpha
@@ -71,12 +71,12 @@ def _solve(f: Latent, logdet_B: float, rho: Array, y: Array) -> tuple[float, Arr
     return -0.5 * (f.n * LOG_2PI + logdet_B - float(np.log(rho).sum()) + quadratic), alpha, e
 
 
-def _trace_term(f: Latent, rho: Array) -> float:
+def _trace_term(f: Process, rho: Array) -> float:
     """1/2 sum rho (knn - qnn), where sum rho qnn = tr B - m is at hand."""
     return 0.5 * (f.kd * float(rho.sum()) - (float(diagonal(f.B).sum()) - f.m))
 
 
-def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
+def _vfe_back(f: Process, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
     """dV = diag(rho) V (I - B^-1) + beta alpha^T and dV^T V = B - 2 I + B^-1 + alpha alpha^T."""
     # The row sums of (V (I - B^-1) L^-1) * Knm are diag(V (I - B^-1) V^T): no pass of its own for them.
     explained, sums = f.pull(rho, f.M, [Outer(rho * e, alpha @ f.Linv, y - e)])
@@ -84,7 +84,7 @@ def _vfe_back(f: Latent, rho: Array, y: Array, e: Array, alpha: Array) -> tuple[
     return t, _gather(f, sums, alpha, -0.5 * float(rho.sum()))
 
 
-def _fitc_back(f: Latent, rho: Array, slack: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
+def _fitc_back(f: Process, rho: Array, slack: Array, e: Array, alpha: Array) -> tuple[Array, KernelGrad]:
     """As for vfe, but d/dr is that by knn - qnn too, where vfe has -rho/2: dV -= diag(2 rho t) V."""
     posterior = np.maximum(f.kd - slack - f.apply(f.M), 0.0)  # diag(V B^-1 V^T)
     t = 0.5 * rho * (e * e + posterior)
@@ -94,7 +94,7 @@ def _fitc_back(f: Latent, rho: Array, slack: Array, e: Array, alpha: Array) -> t
     return t, _gather(f, sums, alpha, float(rho @ (t - 0.5)))
 
 
-def _gather(f: Latent, sums: Sums, alpha: Array, dkd: float) -> KernelGrad:
+def _gather(f: Process, sums: Sums, alpha: Array, dkd: float) -> KernelGrad:
     """Pull dKnm back, dKmm from the lower triangle of ``f.B``, and the derivative by the prior variance."""
     diagonal(f.B)[...] -= 2.0
     blas.dsyr(1.0, alpha, a=f.B, lower=True, overwrite_a=True)
@@ -102,7 +102,7 @@ def _gather(f: Latent, sums: Sums, alpha: Array, dkd: float) -> KernelGrad:
 
 
 def bound(
-    values: dict[str, Array], X: Array, y: Array, f: Latent, kind: Kind = "vfe", jitter: float = JITTER
+    values: dict[str, Array], X: Array, y: Array, f: Process, kind: Kind = "vfe", jitter: float = JITTER
 ) -> Bound:
     """VSGP's or FITC's bound with derivatives by ``s2_k``, ``ell`` (d,), ``Xm`` (m, d) and ``sigma2``."""
     _project(values, X, f, jitter)
@@ -117,7 +117,7 @@ def bound(
 
 
 def posterior(
-    values: dict[str, Array], X: Array, y: Array, f: Latent, kind: Kind = "vfe", jitter: float = JITTER
+    values: dict[str, Array], X: Array, y: Array, f: Process, kind: Kind = "vfe", jitter: float = JITTER
 ) -> Posterior:
     """q(f*) at these parameters (paper, mu_f* and sigma2_f*)."""
     _project(values, X, f, jitter)
@@ -125,5 +125,5 @@ def posterior(
     return f.posterior(found.alpha)
 
 
-def _project(values: dict[str, Array], X: Array, f: Latent, jitter: float) -> None:
+def _project(values: dict[str, Array], X: Array, f: Process, jitter: float) -> None:
     f.project(SEARD(float(values["s2_k"]), values["ell"]), X, values["Xm"], jitter)

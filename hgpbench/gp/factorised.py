@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hgpbench.gp.batch import SHARDS, BatchProcess
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.linalg import JITTER, Array
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
-from hgpbench.gp.strip import SHARDS, Strip
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.whitened import Pull, Whitened
+from hgpbench.la.dense import JITTER, Array
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 POSITIVE = ("s2_kf", "ell_f", "s2_kg", "ell_g", "sigma2")
@@ -33,9 +33,9 @@ class Workspace:
     """Memory for batches of at most ``b`` rows, ``m`` and ``u`` inducing points; no g where ``u`` is 0."""
 
     def __init__(self, b: int, m: int, u: int = 0, *, single: bool = False, run: Run = serially) -> None:
-        self.strips = {"f": Strip(b, m, single=single)}
+        self.strips = {"f": BatchProcess(b, m, single=single)}
         if u:
-            self.strips["g"] = Strip(b, u, single=single)
+            self.strips["g"] = BatchProcess(b, u, single=single)
         self.run = run
 
 
@@ -75,7 +75,7 @@ def evaluate(
     pulls: dict[str, Pull] = {}
     grads: dict[str, Array] = {}
 
-    def finish(letter: str, strip: Strip) -> None:
+    def finish(letter: str, strip: BatchProcess) -> None:
         grad, pulls[letter] = strip.finish(rows.omega[letter], rows.beta[letter])
         grads[f"s2_k{letter}"] = np.asarray(grad.ds2_k)
         grads[f"ell_{letter}"], grads[INDUCING[letter]] = grad.dell, grad.dZ
@@ -130,7 +130,7 @@ def _project(
 ) -> None:
     """Moments of f and g at the rows of the batch."""
 
-    def prepare(letter: str, strip: Strip) -> None:
+    def prepare(letter: str, strip: BatchProcess) -> None:
         kernel = SEARD(float(values[f"s2_k{letter}"]), values[f"ell_{letter}"])
         strip.prepare(kernel, X, values[INDUCING[letter]], q[letter], jitter)
 
@@ -139,7 +139,7 @@ def _project(
     workspace.run([partial(strip.forward, shard) for strip in strips.values() for shard in range(SHARDS)])
 
 
-def _likelihood(values: dict[str, Array], y: Array, n: int, strips: dict[str, Strip]) -> _Rows:
+def _likelihood(values: dict[str, Array], y: Array, n: int, strips: dict[str, BatchProcess]) -> _Rows:
     """s times the expected log likelihood, E log N(y | f, e^g), row by row."""
     scale, f, g = n / len(y), strips["f"], strips.get("g")
     if g is None:

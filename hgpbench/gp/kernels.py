@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsymm
 
-from hgpbench.gp.linalg import Array
-from hgpbench.gp.passes import augment, exponential
+from hgpbench.la.dense import Array
+from hgpbench.la.passes import augment, exponential
 
 
 @dataclass(frozen=True, eq=False)

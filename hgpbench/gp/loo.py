@@ -7,8 +7,8 @@ The bound may rise while these residuals grow: the noise process then explains w
 
 import numpy as np
 
-from hgpbench.gp.linalg import Array, rowdots
 from hgpbench.gp.vshgp import State, Workspace
+from hgpbench.la.dense import Array, rowdots
 
 LARGEST_LEVERAGE = 0.999  # a row that nothing else explains: its own residual is then taken as a thousandth
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.linalg import JITTER, Array, rowdots
-from hgpbench.gp.passes import exponential
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.gp.unlocked import solve_each
+from hgpbench.la.dense import JITTER, Array, rowdots
+from hgpbench.la.passes import exponential
+from hgpbench.la.unlocked import solve_each
 
 CHUNK = 16_000_000  # bytes for the matrices of some points: larger ones would leave the caches
 FEWEST_POINTS = 8  # at a time: with fewer, calls would take longer than they compute

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.linalg.blas import dger
 
 from hgpbench.gp.kernels import KernelGrad
-from hgpbench.gp.latent import Latent
-from hgpbench.gp.linalg import Array, blas, diagonal
-from hgpbench.gp.passes import Outer
+from hgpbench.gp.process import Process
+from hgpbench.la.dense import Array, blas, diagonal
+from hgpbench.la.passes import Outer
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +35,20 @@ class NoiseGrad:
     grad: KernelGrad
 
 
-def moments(g: Latent, lam: Array, mu0: float, w: Array | None = None) -> NoiseMoments:
+def moments(g: Process, lam: Array, mu0: float, w: Array | None = None) -> NoiseMoments:
     """Moments and KL for a projected ``g``; ``w`` is tied to ``lam`` unless given: 3 n u^2."""
     logdet_B = g.condition(lam)
     return _moments(g, logdet_B, g.apply(g.M), lam, mu0, w)
 
 
-def moments_alone(g: Latent, lam: Array, mu0: float, w: Array | None = None) -> NoiseMoments:
+def moments_alone(g: Process, lam: Array, mu0: float, w: Array | None = None) -> NoiseMoments:
     """As ``moments``, without what ``pullback`` needs of it: 2 n u^2."""
     logdet_B = g.factor(lam)
     return _moments(g, logdet_B, g.explained(), lam, mu0, w)
 
 
 def _moments(
-    g: Latent, logdet_B: float, explained: Array, lam: Array, mu0: float, w: Array | None
+    g: Process, logdet_B: float, explained: Array, lam: Array, mu0: float, w: Array | None
 ) -> NoiseMoments:
     """KL = (tr B^-1 + w'w - u + log |B|) / 2 takes neither Sigma_u nor a second factorisation."""
     if w is None:
@@ -59,7 +59,7 @@ def _moments(
 
 
 def pullback(
-    g: Latent, lam: Array, mu0: float, q: NoiseMoments, h: Array, t: Array, *, tied: bool
+    g: Process, lam: Array, mu0: float, q: NoiseMoments, h: Array, t: Array, *, tied: bool
 ) -> NoiseGrad:
     """Pull dmu_g = h and ds2_g = -t/2, together with -KL, back to lambda, mean and kernel: 3 n u^2.
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hgpbench.gp.linalg import Array
 from hgpbench.gp.optim import Evaluation, Objective
+from hgpbench.la.dense import Array
 
 Values = Mapping[str, ArrayLike]
 

@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.linalg import Array, rowdots
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.gp.unlocked import trmm
+from hgpbench.la.dense import Array, rowdots
+from hgpbench.la.unlocked import trmm
 
 CHUNK_BYTES = 1_000_000
 

@@ -16,9 +16,9 @@ from numpy.linalg import LinAlgError
 
 from hgpbench.gp import vshgp
 from hgpbench.gp.cg import conjugate_gradients
-from hgpbench.gp.linalg import JITTER, Array
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
+from hgpbench.la.dense import JITTER, Array
 
 THETA = ("s2_kf", "ell_f", "Xm", "s2_kg", "ell_g", "Xu", "mu0")
 

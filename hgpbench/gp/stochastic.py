@@ -15,12 +15,12 @@ from numpy.linalg import LinAlgError
 
 from hgpbench.gp import factorised
 from hgpbench.gp.adam import Adam
+from hgpbench.gp.batch import BatchProcess
 from hgpbench.gp.factorised import State, Workspace
-from hgpbench.gp.linalg import JITTER, Array
 from hgpbench.gp.params import LARGEST_LOG, Layout
 from hgpbench.gp.posterior import Posterior
-from hgpbench.gp.strip import Strip
 from hgpbench.gp.whitened import Natural, Pull, Rooted, Whitened
+from hgpbench.la.dense import JITTER, Array
 
 Method = Literal["ngd+adam", "adam"]
 MAX_SHIFT = 1.5  # most that one natural step may move mu_g at a row of its batch
@@ -210,7 +210,7 @@ class Ascent:
         return Rooted.of(mean, one.C + rate * self._adam[f"C_{letter}"].step(dC))
 
 
-def natural_step(one: Natural, pull: Pull, gamma: float, limited: Strip | None = None) -> Natural:
+def natural_step(one: Natural, pull: Pull, gamma: float, limited: BatchProcess | None = None) -> Natural:
     """A natural step, shortened until it is sound; with a strip, its rows move by ``MAX_SHIFT`` at most.
 
     In exact arithmetic Lam never leaves the positive-definite cone (``Natural.step``); with overflow or

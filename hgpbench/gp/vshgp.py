@@ -13,11 +13,11 @@ import numpy as np
 
 from hgpbench.gp import collapsed, noise
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.latent import Latent
-from hgpbench.gp.linalg import JITTER, Array
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.process import Process
 from hgpbench.gp.tasks import Run, serially
+from hgpbench.la.dense import JITTER, Array
 
 POSITIVE = ("s2_kf", "ell_f", "s2_kg", "ell_g", "lam")
 """Parameters that an optimiser should see as logarithms; the others are Xm, Xu, mu0 and, when free, w."""
@@ -35,7 +35,7 @@ class Workspace:
 
     def __init__(self, n: int, m: int, u: int, run: Run = serially) -> None:
         self.run = run
-        self.f, self.g = Latent(n, m, run), Latent(n, u, run)
+        self.f, self.g = Process(n, m, run), Process(n, u, run)
 
     def resize(self, n: int) -> None:
         """Serve ``n`` rows from now on, in the same memory where it is large enough."""

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.gp.basis import Kind, axis_aligned
-from hgpbench.gp.basis_evidence import ETA_RATE, ETA_SHAPE, BasisProblem, positive
+from hgpbench.gp.gpz import ETA_RATE, ETA_SHAPE, BasisProblem, Kind, axis_aligned, positive
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, ensure_started

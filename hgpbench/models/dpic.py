@@ -5,10 +5,10 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
-from hgpbench.gp.blocks import POSITIVE, Blocks
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
+from hgpbench.gp.pic import POSITIVE, Blocks
 from hgpbench.models.base import (
     Array,
     Callback,

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from hgpbench.errors import FitError
 from hgpbench.gp.cg import conjugate_gradients
-from hgpbench.gp.exact import POSITIVE, ExactPosterior
-from hgpbench.gp.exact_large import LargeExactProblem
+from hgpbench.gp.exact import POSITIVE, ExactPosterior, LargeExactProblem
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started

@@ -13,9 +13,9 @@ from numpy.linalg import LinAlgError
 from hgpbench.gp import loo, noise, vshgp
 from hgpbench.gp.adam import Adam
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.latent import PANEL_BYTES
 from hgpbench.gp.params import Layout
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.process import PANEL_BYTES
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
 from hgpbench.models.placement import inducing_points

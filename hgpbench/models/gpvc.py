@@ -6,8 +6,7 @@ from typing import get_args
 
 import numpy as np
 
-from hgpbench.gp.basis import Kind
-from hgpbench.gp.basis_evidence import BasisProblem
+from hgpbench.gp.gpz import BasisProblem, Kind
 from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
 from hgpbench.models.basis_start import first_values, first_width, maximise
 from hgpbench.models.initial import Values
@@ -23,7 +22,7 @@ class GPVC(Estimator):
 
     Where it departs from the authors' release: centres start at k-means of the rows, and some iterations with
     one lengthscale per input come first (``hgpbench.models.basis_start``); the prior of v is proper, where
-    theirs is not and they stop early by held-out rows (``hgpbench.gp.basis_evidence``).
+    theirs is not and they stop early by held-out rows (``hgpbench.gp.gpz``).
 
     Parameters
     ----------

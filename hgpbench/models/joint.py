@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hgpbench.gp.cg import conjugate_gradients
-from hgpbench.gp.linalg import Array
 from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, lbfgs
+from hgpbench.la.dense import Array
 from hgpbench.models.experts import LOCAL
 from hgpbench.models.workers import Workers
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hgpbench.gp.committee import Committee, Kind, negligible
-from hgpbench.gp.linalg import JITTER, rowdots
 from hgpbench.gp.posterior import Posterior
+from hgpbench.la.dense import JITTER, rowdots
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
 from hgpbench.models.partition import Index

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from hgpbench.gp import collapsed
 from hgpbench.gp.collapsed import Kind
-from hgpbench.gp.latent import Latent
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.process import Process
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.models.base import Array, ensure_started
 from hgpbench.models.initial import Values
@@ -51,7 +51,7 @@ def fit_sparse(
 ) -> SparseFit:
     """L-BFGS from ``first`` (s2_k, ell, sigma2, Xm), on scaled data; the ``held`` ones stay as they are."""
     layout = Layout.of(first, positive=collapsed.POSITIVE).only(first.keys() - set(held))
-    memory = Latent(len(X), len(first["Xm"]), run)
+    memory = Process(len(X), len(first["Xm"]), run)
     bound = objective(lambda values: collapsed.bound(values, X, y, memory, kind), layout, held=first)
     result = ensure_started(lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback))
     values = first | layout.unpack(result.x)

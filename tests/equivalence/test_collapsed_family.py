@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
 from hgpbench.gp import collapsed, vshgp
-from hgpbench.gp.latent import Latent
+from hgpbench.gp.process import Process
 from tests.gp.reference import collapsed_values, dense_q_g, draw, kernel, prior, relative_error
 
 X, Y, FULL = draw(seed=11, n=35)
@@ -17,7 +17,7 @@ KINDS = ("vfe", "fitc")
 
 
 def sparse(values, kind, jitter=0.0):
-    return collapsed.bound(values, X, Y, Latent(len(X), len(values["Xm"])), kind, jitter)
+    return collapsed.bound(values, X, Y, Process(len(X), len(values["Xm"])), kind, jitter)
 
 
 def exact_evidence(values) -> float:
@@ -49,7 +49,7 @@ def test_there_prediction_is_the_exact_gp(kind):
     Xs = np.random.default_rng(12).normal(size=(9, 3))
     K = kernel(X, X, DENSE["s2_k"], DENSE["ell"]) + float(DENSE["sigma2"]) * np.eye(len(X))
     Ksn = kernel(Xs, X, DENSE["s2_k"], DENSE["ell"])
-    mu, s2 = collapsed.posterior(DENSE, X, Y, Latent(len(X), len(X)), kind, jitter=0.0).moments(Xs)
+    mu, s2 = collapsed.posterior(DENSE, X, Y, Process(len(X), len(X)), kind, jitter=0.0).moments(Xs)
     assert_allclose(mu, Ksn @ np.linalg.solve(K, Y), rtol=1e-9, atol=1e-12)
     assert_allclose(s2, float(DENSE["s2_k"]) - np.diag(Ksn @ np.linalg.solve(K, Ksn.T)), rtol=1e-9)
 

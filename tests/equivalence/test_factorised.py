@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from hgpbench.gp import collapsed, factorised, vshgp
 from hgpbench.gp.factorised import Workspace
-from hgpbench.gp.latent import Latent
+from hgpbench.gp.process import Process
 from hgpbench.gp.whitened import Natural, Rooted, Whitened
 from tests.gp.reference import draw, relative_error
 
@@ -132,7 +132,7 @@ def test_svgp_at_its_optimum_is_vsgp():
     optimum = start.step(evaluate(values, {"f": start.q}).pulls["f"], 1.0)
     found = evaluate(values, {"f": optimum.q}).bound
     names = {"s2_kf": "s2_k", "ell_f": "ell", "Xm": "Xm", "sigma2": "sigma2"}
-    expected = collapsed.bound({names[name]: value for name, value in values.items()}, X, Y, Latent(N, M))
+    expected = collapsed.bound({names[name]: value for name, value in values.items()}, X, Y, Process(N, M))
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     for name, other in names.items():
         assert relative_error(found.grads[name], expected.grads[other]) < 1e-9

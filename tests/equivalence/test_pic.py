@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hgpbench.gp import collapsed
-from hgpbench.gp.blocks import Blocks
 from hgpbench.gp.exact import ExactProblem
-from hgpbench.gp.latent import Latent
+from hgpbench.gp.pic import Blocks
+from hgpbench.gp.process import Process
 from tests.gp.reference import collapsed_values, draw, relative_error
 
 X, Y, FULL = draw(seed=21, n=36)
@@ -34,7 +34,7 @@ def test_one_block_predicts_as_the_exact_gp():
 
 def test_blocks_of_one_row_are_fitc():
     found = Blocks(X, Y, range(N + 1)).evidence(VALUES)
-    expected = collapsed.bound(VALUES, X, Y, Latent(N, M), "fitc")
+    expected = collapsed.bound(VALUES, X, Y, Process(N, M), "fitc")
     assert found.value == pytest.approx(expected.value, rel=1e-13)
     for name, grad in expected.grads.items():
         assert relative_error(found.grads[name], grad) < 1e-11
@@ -45,7 +45,7 @@ def test_blocks_of_one_row_predict_as_fitc_at_inducing_points():
     # covariance agree, at an inducing point, nothing distinguishes it from FITC's.
     Xm = VALUES["Xm"]
     mu, s2 = Blocks(X, Y, range(N + 1)).posterior(VALUES).moments(Xm, np.arange(M))
-    mu_fitc, s2_fitc = collapsed.posterior(VALUES, X, Y, Latent(N, M), "fitc").moments(Xm)
+    mu_fitc, s2_fitc = collapsed.posterior(VALUES, X, Y, Process(N, M), "fitc").moments(Xm)
     assert_allclose(mu, mu_fitc, rtol=0, atol=2e-6)  # the nugget makes Q and K differ by 1e-6 there
     assert_allclose(s2, s2_fitc, rtol=0, atol=2e-6)
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import collapsed
-from hgpbench.gp.latent import Latent
-from hgpbench.gp.linalg import JITTER
+from hgpbench.gp.process import Process
+from hgpbench.la.dense import JITTER
 from tests.gp.reference import (
     central_differences,
     collapsed_values,
@@ -23,7 +23,7 @@ VALUES = collapsed_values(FULL)
 
 
 def bound(values, kind="vfe", jitter=JITTER):
-    return collapsed.bound(values, X, Y, Latent(len(X), len(values["Xm"])), kind, jitter)
+    return collapsed.bound(values, X, Y, Process(len(X), len(values["Xm"])), kind, jitter)
 
 
 def test_vfe_equals_the_dense_formula():
@@ -47,7 +47,7 @@ def test_gradient_matches_central_differences(kind, name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivative_by_each_noise_variance(kind):
     r = np.random.default_rng(1).uniform(0.1, 2.0, len(X))
-    f = Latent(len(X), len(VALUES["Xm"]))
+    f = Process(len(X), len(VALUES["Xm"]))
 
     def value(r):
         collapsed._project(VALUES, X, f, JITTER)
@@ -60,7 +60,7 @@ def test_derivative_by_each_noise_variance(kind):
 
 def test_noise_derivative_alone_agrees_with_the_full_one():
     r = np.random.default_rng(2).uniform(0.1, 2.0, len(X))
-    f = Latent(len(X), len(VALUES["Xm"]))
+    f = Process(len(X), len(VALUES["Xm"]))
     collapsed._project(VALUES, X, f, JITTER)
     value, t = collapsed.evaluate_noise(f, r, Y)
     full = collapsed.evaluate(f, r, Y)
@@ -83,19 +83,19 @@ def test_order_of_rows_does_not_matter(kind):
     rows, inducing = np.random.default_rng(3).permutation(len(X)), np.arange(len(VALUES["Xm"]))[::-1]
     there = bound(VALUES, kind)
     shuffled = VALUES | {"Xm": VALUES["Xm"][inducing]}
-    here = collapsed.bound(shuffled, X[rows], Y[rows], Latent(len(X), len(inducing)), kind)
+    here = collapsed.bound(shuffled, X[rows], Y[rows], Process(len(X), len(inducing)), kind)
     assert here.value == pytest.approx(there.value, rel=1e-13)
     assert_allclose(here.grads["Xm"], there.grads["Xm"][inducing], rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_panels_of_rows_change_nothing(kind, monkeypatch):
-    monkeypatch.setattr("hgpbench.gp.latent.PANEL_BYTES", 1)
+    monkeypatch.setattr("hgpbench.gp.process.PANEL_BYTES", 1)
     rng = np.random.default_rng(4)
     many, targets = rng.normal(size=(101, 3)), rng.normal(size=101)
-    panelled = collapsed.bound(VALUES, many, targets, Latent(101, len(VALUES["Xm"])), kind)
+    panelled = collapsed.bound(VALUES, many, targets, Process(101, len(VALUES["Xm"])), kind)
     monkeypatch.undo()
-    unbroken = collapsed.bound(VALUES, many, targets, Latent(101, len(VALUES["Xm"])), kind)
+    unbroken = collapsed.bound(VALUES, many, targets, Process(101, len(VALUES["Xm"])), kind)
     assert panelled.value == pytest.approx(unbroken.value, rel=1e-13)
     for name in VALUES:
         assert_allclose(panelled.grads[name], unbroken.grads[name], rtol=1e-9, atol=1e-10)
@@ -103,7 +103,7 @@ def test_panels_of_rows_change_nothing(kind, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_workspace_serves_many_evaluations_and_arguments_stay_whole(kind):
-    f = Latent(len(X), len(VALUES["Xm"]))
+    f = Process(len(X), len(VALUES["Xm"]))
     before = {name: value.copy() for name, value in VALUES.items()}
     X_before, y_before = X.copy(), Y.copy()
     first = collapsed.bound(VALUES, X, Y, f, kind)
@@ -139,7 +139,7 @@ def test_posterior_matches_the_paper(kind):
     if kind == "fitc":
         r += kd - np.diag(Knm @ np.linalg.solve(Kmm, Knm.T))
     KR = Kmm + Knm.T @ (Knm / r[:, None])
-    f = Latent(len(X), len(Kmm))
+    f = Process(len(X), len(Kmm))
     mu, s2 = collapsed.posterior(VALUES, X, Y, f, kind).moments(Xs)
     assert_allclose(mu, Ksm @ np.linalg.solve(KR, Knm.T @ (Y / r)), rtol=1e-9)
     explained = np.diag(Ksm @ (np.linalg.inv(Kmm) - np.linalg.inv(KR)) @ Ksm.T)
@@ -147,7 +147,7 @@ def test_posterior_matches_the_paper(kind):
 
 
 def test_posterior_outlives_its_workspace_and_works_in_chunks(monkeypatch):
-    f = Latent(len(X), len(VALUES["Xm"]))
+    f = Process(len(X), len(VALUES["Xm"]))
     found = collapsed.posterior(VALUES, X, Y, f)
     Xs = np.random.default_rng(6).normal(size=(500, 3))
     before = found.moments(Xs)
@@ -158,7 +158,7 @@ def test_posterior_outlives_its_workspace_and_works_in_chunks(monkeypatch):
 
 
 def test_far_from_the_data_the_prior_returns():
-    f = Latent(len(X), len(VALUES["Xm"]))
+    f = Process(len(X), len(VALUES["Xm"]))
     mu, s2 = collapsed.posterior(VALUES, X, Y, f).moments(np.full((1, 3), 1e3))
     assert mu[0] == 0.0
     assert s2[0] == pytest.approx(float(VALUES["s2_k"]) * (1 + JITTER), rel=1e-14)

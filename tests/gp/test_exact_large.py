@@ -7,10 +7,9 @@ import pytest
 from numpy.linalg import LinAlgError
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp import exact_large
-from hgpbench.gp.exact import ExactProblem
-from hgpbench.gp.exact_large import LargeExactProblem
-from hgpbench.gp.linalg import JITTER, MAX_JITTER
+from hgpbench.gp import exact
+from hgpbench.gp.exact import ExactProblem, LargeExactProblem
+from hgpbench.la.dense import JITTER, MAX_JITTER
 from tests.gp.reference import central_differences, relative_error
 
 VALUES = {"s2_k": np.asarray(1.7), "ell": np.array([0.6, 1.9, 0.8]), "sigma2": np.asarray(0.21)}
@@ -24,7 +23,7 @@ def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(params=[7, 16, 100])
 def width(request, monkeypatch) -> int:
     """Panels that divide 48 rows, that do not, and one for all."""
-    monkeypatch.setattr(exact_large, "WIDTH", request.param)
+    monkeypatch.setattr(exact, "WIDTH", request.param)
     return request.param
 
 
@@ -67,7 +66,7 @@ def test_evaluations_repeat_and_leave_the_data_alone():
 
 def test_fit_and_posterior_take_one_array(monkeypatch):
     n = 600
-    monkeypatch.setattr(exact_large, "WIDTH", 16)
+    monkeypatch.setattr(exact, "WIDTH", 16)
     X, y = draw(n)
     tracemalloc.start()
     problem = LargeExactProblem(X, y)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import noise, vshgp
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.latent import Latent
-from hgpbench.gp.linalg import JITTER
+from hgpbench.gp.process import Process
+from hgpbench.la.dense import JITTER
 from tests.gp.reference import (
     central_differences,
     dense_bound,
@@ -40,7 +40,7 @@ def test_value_is_the_sum_of_the_papers_four_terms(values):
 
 @pytest.mark.parametrize("values", MEANS.values(), ids=MEANS)
 def test_moments_and_kl_of_g_are_the_papers(values):
-    g = Latent(len(X), len(values["Xu"]))
+    g = Process(len(X), len(values["Xu"]))
     g.project(SEARD(float(values["s2_kg"]), values["ell_g"]), X, values["Xu"])
     found = noise.moments(g, values["lam"], float(values["mu0"]), values.get("w"))
     _, _, mu_g, s2_g, kl = dense_q_g(values, X, JITTER)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hgpbench.gp.basis import Kind
+from hgpbench.gp.gpz import Kind
 from hgpbench.gp.predictive import normal_logpdf
 from hgpbench.models import GPVC, Linear
 from hgpbench.models.basis_start import first_width

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hgpbench.gp import latent
+from hgpbench.gp import process
 from hgpbench.models import FITC, GPVC, VHGP, VSGP, VSHGP, EHSoD, ExactGP, base, threads
 from hgpbench.models.threads import allowed_cores, blas_threads, runner
 from tests.models.zoo import draw
@@ -23,7 +23,7 @@ def blas_pools() -> list[int]:
 
 @pytest.mark.parametrize("model", DEALT_OUT, ids=lambda model: type(model).__name__)
 def test_the_number_of_threads_changes_no_bit(model, monkeypatch):
-    monkeypatch.setattr(latent, "PANEL_BYTES", 1)
+    monkeypatch.setattr(process, "PANEL_BYTES", 1)
     X, y = draw(400)
     one, three = (model.set_params(n_jobs=jobs).fit(X, y).predict(X, return_std=True) for jobs in (1, 3))
     assert_array_equal(three, one)

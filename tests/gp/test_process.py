@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp import collapsed, latent, noise, vshgp
+from hgpbench.gp import collapsed, noise, process, vshgp
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.latent import Latent
+from hgpbench.gp.process import Process
 from hgpbench.gp.tasks import serially
 from tests.gp.reference import relative_error
 
@@ -18,8 +18,8 @@ X, WEIGHTS = RNG.normal(size=(N, 2)), RNG.uniform(0.5, 2.0, N)
 KERNEL = SEARD(1.3, np.array([0.8, 1.1]))
 
 
-def projected(kernel=KERNEL) -> Latent:
-    process = Latent(N, M)
+def projected(kernel=KERNEL) -> Process:
+    process = Process(N, M)
     process.project(kernel, X, X[:M])
     return process
 
@@ -27,13 +27,13 @@ def projected(kernel=KERNEL) -> Latent:
 @pytest.fixture
 def grams(monkeypatch):
     """How often V^T diag(weights) V was formed."""
-    calls, gram = [], Latent.gram
+    calls, gram = [], Process.gram
 
     def counted(self, weights, out):
         calls.append(weights)
         return gram(self, weights, out)
 
-    monkeypatch.setattr(Latent, "gram", counted)
+    monkeypatch.setattr(Process, "gram", counted)
     return calls
 
 
@@ -126,7 +126,7 @@ def everything(run=serially):
 def test_many_panels_are_dealt_out_to_shards_and_threads_change_no_bit(monkeypatch):
     shards, unbroken = everything()
     assert shards == 1
-    monkeypatch.setattr(latent, "PANEL_BYTES", 1)  # the fewest rows
+    monkeypatch.setattr(process, "PANEL_BYTES", 1)  # the fewest rows
     shards, dealt = everything()
     assert shards == 5  # 22 panels, no fewer than four a shard
     for found, expected in zip(dealt, unbroken, strict=True):

@@ -8,9 +8,9 @@ which run at the processor's rate at sizes where trmm does not. Blocks go by the
 from functools import cache
 from itertools import pairwise
 
-from hgpbench.gp import fortran, linalg
-from hgpbench.gp.fortran import N, T, integer, matrix, real
-from hgpbench.gp.linalg import Array
+from hgpbench.la import dense, fortran
+from hgpbench.la.dense import Array
+from hgpbench.la.fortran import N, T, integer, matrix, real
 
 BLOCK = 48
 """About as many columns as gemm needs for its full rate; with smaller blocks fewer zeros are multiplied."""
@@ -31,12 +31,12 @@ def symmetric_times_lower(
         corner, columns = 8 * (start * m + start), 8 * start * m
         below, across = integer(m - start), integer(size)
         # fmt: off
-        linalg.free.symm(
+        dense.free.symm(
             fortran.L, fortran.L, below, across, by, at_S + corner, step, at_L + corner, step,
             add, at_out + corner, step,
         )
         if whole and start > 0:
-            linalg.free.gemm(
+            dense.free.gemm(
                 T, N, integer(start), across, below, by, at_S + 8 * start, step, at_L + corner, step,
                 add, at_out + columns, step,
             )
@@ -55,7 +55,7 @@ def lower_of_product(L: Array, G: Array, out: Array) -> Array:
     one, zero = real(1.0), real(0.0)
     for start, size in _blocks(m):
         # fmt: off
-        linalg.free.gemm(
+        dense.free.gemm(
             T, N, integer(size), integer(start + size), integer(m - start),
             one, at_L + 8 * (start * m + start), step, at_G + 8 * start, step, zero, at_out + 8 * start, step,
         )

@@ -9,10 +9,9 @@ from numpy.linalg import LinAlgError
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from hgpbench.gp import block_posterior, blocks
-from hgpbench.gp.block import Block
-from hgpbench.gp.blocks import Blocks
-from hgpbench.gp.linalg import JITTER
+from hgpbench.gp import pic
+from hgpbench.gp.pic import Block, Blocks
+from hgpbench.la.dense import JITTER
 from tests.gp.reference import (
     Values,
     central_differences,
@@ -71,7 +70,7 @@ def test_prediction_is_the_conditional_normal_of_the_block_prior():
 def test_chunks_of_test_rows_do_not_matter(monkeypatch):
     posterior = Blocks(X, Y, STARTS).posterior(VALUES)
     expected = posterior.moments(XS, OWNER_S)
-    monkeypatch.setattr(block_posterior, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(pic, "CHUNK_ROWS", 2)
     assert_allclose(posterior.moments(XS, OWNER_S), expected, rtol=1e-12)
 
 
@@ -108,7 +107,7 @@ def test_blocks_that_are_kept_change_no_bit(monkeypatch, threads):
     with ThreadPoolExecutor(threads) as pool:
         problem = Blocks(X, Y, STARTS, lambda tasks: list(pool.map(lambda task: task(), tasks)))
         kept = problem.evidence(VALUES)
-        monkeypatch.setattr(blocks, "KEEP_BYTES", 0)
+        monkeypatch.setattr(pic, "KEEP_BYTES", 0)
         again = problem.evidence(VALUES)
     assert kept.value == again.value
     for name, grad in kept.grads.items():
@@ -117,18 +116,18 @@ def test_blocks_that_are_kept_change_no_bit(monkeypatch, threads):
 
 def test_blocks_are_kept_while_they_fit(monkeypatch):
     made = []
-    monkeypatch.setattr(blocks, "Block", lambda *given: made.append(1) or Block(*given))
+    monkeypatch.setattr(pic, "Block", lambda *given: made.append(1) or Block(*given))
     sizes, m = np.diff(STARTS), len(VALUES["Xm"])
     needed = 8 * np.sum(sizes * (3 * m + 2 * sizes))
     for budget, count in [(needed, 4), (needed - 1, 8)]:
         made.clear()
-        monkeypatch.setattr(blocks, "KEEP_BYTES", budget)
+        monkeypatch.setattr(pic, "KEEP_BYTES", budget)
         Blocks(X, Y, STARTS).evidence(VALUES)
         assert len(made) == count
 
 
 def test_memory_does_not_grow_with_the_rows_once_blocks_are_too_many_to_keep(monkeypatch):
-    monkeypatch.setattr(blocks, "KEEP_BYTES", 1_000_000)
+    monkeypatch.setattr(pic, "KEEP_BYTES", 1_000_000)
     rng = np.random.default_rng(6)
     m, block = 40, 50
     peaks = []

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import blas, cython_blas, cython_lapack
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from hgpbench.gp import fortran, latent, linalg, mkl, noise, unlocked, vshgp
+from hgpbench.gp import noise, process, vshgp
+from hgpbench.la import dense, fortran, mkl, unlocked
 
 INSTALLED = mkl.load()
 needs_mkl = pytest.mark.skipif(INSTALLED is None, reason="the extra 'fast' is not installed")
@@ -36,10 +37,10 @@ def draw(*shape, seed=0):
 
 def use(monkeypatch, chosen):
     """Let the bounds work with ``chosen``; None for scipy."""
-    for module in (latent, linalg, noise):
+    for module in (process, dense, noise):
         monkeypatch.setattr(module, "blas", chosen or blas)
-    monkeypatch.setattr(linalg, "free", chosen or linalg.free)
-    monkeypatch.setattr(linalg, "factors", chosen or unlocked)
+    monkeypatch.setattr(dense, "free", chosen or dense.free)
+    monkeypatch.setattr(dense, "factors", chosen or unlocked)
 
 
 @pytest.mark.parametrize("m", [1, 2, 7, 100])

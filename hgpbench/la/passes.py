@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hgpbench.gp.linalg import Array, rowdots
+from hgpbench.la.dense import Array, rowdots
 
 compiled: Any = None
 if find_spec("numba"):
-    from hgpbench.gp import compiled
+    from hgpbench.la import compiled
 
 
 class Outer(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.unlocked import invert_factor, solve_each, square_factor, trmm
+from hgpbench.la.unlocked import invert_factor, solve_each, square_factor, trmm
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp import passes, vshgp
-from hgpbench.gp.linalg import blas
-from hgpbench.gp.passes import Outer, Terms
+from hgpbench.gp import vshgp
+from hgpbench.la import passes
+from hgpbench.la.dense import blas
+from hgpbench.la.passes import Outer, Terms
 
 COMPILED = passes.compiled
 needs_numba = pytest.mark.skipif(COMPILED is None, reason="the extra 'jit' is not installed")
@@ -137,7 +138,7 @@ def test_the_bound_is_the_same_either_way(monkeypatch, free):
 def test_numba_without_a_folder_to_cache_in(tmp_path):
     """Compiled anew where nothing can be kept: nobody can write below a file."""
     (tmp_path / "file").touch()
-    code = "from hgpbench.gp import passes; import numpy as np; print(passes.exponential(np.zeros(3)))"
+    code = "from hgpbench.la import passes; import numpy as np; print(passes.exponential(np.zeros(3)))"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file" / "folder")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -6,8 +6,8 @@ MKL has what OpenBLAS lacks, quick small triangular kernels.
 import ctypes
 from importlib import metadata
 
-from hgpbench.gp.fortran import L, N, U, integer, matrix, real, subroutine
-from hgpbench.gp.products import Array, Products
+from hgpbench.la.fortran import L, N, U, integer, matrix, real, subroutine
+from hgpbench.la.products import Array, Products
 
 _INT32 = 0  # MKL_INTERFACE_LP64, whatever the environment says
 _REPRODUCIBLE = 2  # MKL_CBWR_AUTO: the same bits wherever in memory the same numbers lie

@@ -13,24 +13,156 @@ blocks are worked through one at a time, twice: for B and alpha, then for the de
     H      = sum_b dV_b^T V_b = alpha alpha^T - I + B^-1 - sum_b V_b^T 2 dD_b V_b
 
 Blocks are added up in bundles, and bundles in their order: the same bits whoever computes them.
+
+One block of rows of a partially independent conditional, and what all blocks share.
+
+With V_b = Kbm L^-T whitened, so that Q_bb = V_b V_b^T, a block has D_b = K_bb - Q_bb + sigma2 I and D_b^-1 =
+Li^T Li. The large products run without the interpreter's lock, so that blocks may have threads of their own.
+
+A process with a partially independent conditional at new inputs, each of which belongs to a block.
 """
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from hgpbench.gp.block import Block, Inducing, answers
-from hgpbench.gp.block_posterior import BlockPosterior
-from hgpbench.gp.kernels import KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor, logdet
+from hgpbench.gp.kernels import SEARD, KernelGrad
 from hgpbench.gp.params import Bound
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.gp.unlocked import trmm
+from hgpbench.la.dense import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
+from hgpbench.la.passes import exponential
+from hgpbench.la.unlocked import trmm
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Inducing:
+    """What all blocks share: kernel, inducing inputs, Kmm (m, m) and the inverse of its factor."""
+
+    kernel: SEARD
+    Z: Array
+    Z_aug: Array
+    Kmm: Array
+    Linv: Array
+    jitter: float
+
+    @classmethod
+    def of(cls, values: dict[str, Array], jitter: float = JITTER) -> "Inducing":
+        """At these parameters; the jitter belongs to the prior, so Kmm carries it."""
+        kernel, Z = SEARD(float(values["s2_k"]), values["ell"]), values["Xm"]
+        Kmm = kernel.gram(Z)
+        factor = inverse_factor(Kmm, kernel.s2_k, jitter)
+        diagonal(Kmm)[...] = kernel.s2_k * (1.0 + factor.jitter)
+        return cls(kernel, Z, kernel.augment(Z, Z.mean(axis=0)), Kmm, factor.L, factor.jitter)
+
+    @property
+    def kd(self) -> float:
+        """The prior variance of a row, nugget included."""
+        return self.kernel.s2_k * (1.0 + self.jitter)
+
+    def augment(self, X: Array) -> Array:
+        """Rows of ``X`` as the kernel's products want them."""
+        return self.kernel.augment(X, self.Z.mean(axis=0))
+
+    def project(self, X_aug: Array) -> tuple[Array, Array]:
+        """Kbm and V = Kbm L^-T, both (b, m): b m^2 flops."""
+        Kbm = np.matmul(X_aug, self.kernel.dual(self.Z_aug).T)
+        exponential(Kbm)
+        V = Kbm.copy()
+        trmm(self.Linv, V.T)
+        return Kbm, V
+
+
+class Block:
+    """The matrices of one block at given parameters: K (b, b), Kbm, V, U = Li V (b, m) and Li (b, b)."""
+
+    def __init__(self, shared: Inducing, X: Array, sigma2: float) -> None:
+        self.X_aug = shared.augment(X)
+        self.Kbm, self.V = shared.project(self.X_aug)
+        self.K = np.matmul(self.X_aug, shared.kernel.dual(self.X_aug).T)
+        exponential(self.K)
+        diagonal(self.K)[...] = shared.kd
+        D = self.K - self.V @ self.V.T
+        diagonal(D)[...] += sigma2
+        # The nugget of the prior is in D already; where even that is not enough, the step is rejected.
+        self.Li = inverse_factor(D, max_jitter=0.0, out=np.empty(D.shape, order="F")).L
+        self.U = self.V.copy()
+        trmm(self.Li, self.U.T, right=True, trans=True)
+
+
+def answers(run: Run, function: Callable[[A], T], items: Sequence[A]) -> list[T]:
+    """``function`` of each item, in order, whoever computes it.
+
+    Threads do not inherit that overflow is to be quiet; the optimiser judges what comes out.
+    """
+    found: dict[int, T] = {}
+
+    def work(place: int) -> None:
+        with np.errstate(all="ignore"):
+            found[place] = function(items[place])
+
+    run([partial(work, place) for place in range(len(items))])
+    return [found[place] for place in range(len(items))]
+
+
+CHUNK_ROWS = 1000  # test rows at a time
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPosterior:
+    """p(f* | y) where a test row belongs to one of the blocks.
+
+    Its covariance with the rows of that block is exact, with all others that of Q. With v* its whitened row,
+    E = K*b - v* V_b^T, T = E Li^T and h = T U_b,
+
+        mu* = v* alpha + E beta_b,    s2* = kd - |v*|^2 - |T|^2 + |(v* - h) LB^-T|^2
+    """
+
+    shared: Inducing
+    X: Array
+    y: Array
+    starts: Sequence[int]
+    sigma2: float
+    LBinv: Array
+    alpha: Array
+
+    def moments(self, Xs: Array, owners: Array, run: Run = serially) -> tuple[Array, Array]:
+        """Mean and variance of f at ``Xs`` (s, d), each (s,), for rows that belong to blocks ``owners``."""
+        mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
+
+        def fill(b: int) -> None:
+            block, beta = self._block(b)
+            mine = np.flatnonzero(owners == b)
+            for start in range(0, len(mine), CHUNK_ROWS):
+                rows = mine[start : start + CHUNK_ROWS]
+                mu[rows], s2[rows] = self._at(Xs[rows], b, block, beta)
+
+        answers(run, fill, np.unique(owners).tolist())
+        # Round-off may carry a variance that vanishes below zero.
+        return mu, np.maximum(s2, 0.0, out=s2)
+
+    def _block(self, b: int) -> tuple[Block, Array]:
+        rows = slice(self.starts[b], self.starts[b + 1])
+        block = Block(self.shared, self.X[rows], self.sigma2)
+        return block, (block.Li @ (self.y[rows] - block.V @ self.alpha)) @ block.Li
+
+    def _at(self, Xs: Array, b: int, block: Block, beta: Array) -> tuple[Array, Array]:
+        kernel = self.shared.kernel
+        _, Vs = self.shared.project(self.shared.augment(Xs))
+        E = kernel.cross(Xs, self.X[self.starts[b] : self.starts[b + 1]])
+        E -= Vs @ block.V.T
+        mu = Vs @ self.alpha + E @ beta
+        T = E @ block.Li.T
+        C = (Vs - T @ block.U) @ self.LBinv.T
+        return mu, self.shared.kd - rowdots(Vs, Vs) - rowdots(T, T) + rowdots(C, C)
+
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 POSITIVE = ("s2_k", "ell", "sigma2")

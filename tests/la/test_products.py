@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import blas, cython_blas
 
-from hgpbench.gp import fortran, mkl
-from hgpbench.gp.products import Products
+from hgpbench.la import fortran, mkl
+from hgpbench.la.products import Products
 
 MKL = mkl.load()
 needs_mkl = pytest.mark.skipif(MKL is None, reason="the extra 'fast' is not installed")

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import blas as scipy_blas
 from scipy.linalg import cython_blas, lapack
 
-from hgpbench.gp import mkl, unlocked
-from hgpbench.gp.fortran import published
-from hgpbench.gp.products import Products
+from hgpbench.la import mkl, unlocked
+from hgpbench.la.fortran import published
+from hgpbench.la.products import Products
 
 Array = NDArray[np.float64]
 

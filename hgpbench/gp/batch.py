@@ -21,18 +21,18 @@ from dataclasses import replace
 import numpy as np
 
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, diagonal, inverse_factor
-from hgpbench.gp.passes import exponential
 from hgpbench.gp.posterior import Posterior
-from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
-from hgpbench.gp.unlocked import trmm
 from hgpbench.gp.whitened import Pull, Whitened
+from hgpbench.la.dense import JITTER, Array, diagonal, inverse_factor
+from hgpbench.la.passes import exponential
+from hgpbench.la.triangular import lower_of_product, symmetric_times_lower
+from hgpbench.la.unlocked import trmm
 
 SHARDS = 2  # parts of a batch, summed in this order whatever the number of threads: same bits for all
 PANEL_BYTES = 1_000_000  # rows at a time, so that K is still in the cache for V and P
 
 
-class Strip:
+class BatchProcess:
     """Buffers and state of one process with ``m`` inducing points on at most ``b`` rows.
 
     ``prepare``, ``forward`` and ``backward`` on every shard, ``finish``, in this order. With ``single`` the

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.gp.fortran import L, N, R, T, integer, matrix, real, subroutine
+from hgpbench.la.fortran import L, N, R, T, integer, matrix, real, subroutine
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.basis import Basis, Kind, axis_aligned, gamma_shape
+from hgpbench.gp.gpz import Basis, Kind, axis_aligned, gamma_shape
 from hgpbench.gp.params import Bound
 from tests.gp.reference import central_differences, relative_error
 

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hgpbench.gp import passes
 from hgpbench.gp.kernels import SEARD, KernelGrad
-from hgpbench.gp.linalg import JITTER, Array, blas, diagonal, free, inverse, inverse_factor, logdet, rowdots
-from hgpbench.gp.passes import Outer, Terms
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.gp.triangular import lower_of_product, symmetric_times_lower
+from hgpbench.la import passes
+from hgpbench.la.dense import JITTER, Array, blas, diagonal, free, inverse, inverse_factor, logdet, rowdots
+from hgpbench.la.passes import Outer, Terms
+from hgpbench.la.triangular import lower_of_product, symmetric_times_lower
 
 PANEL_BYTES = 600_000
 SHARDS = 8  # more cores than these gain nothing
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
     columns: Array
 
 
-class Latent:
+class Process:
     """Buffers and state of one process with ``m`` inducing points at ``n`` inputs.
 
     ``project`` fills Knm, V (n, m), Kmm, Linv (m, m) and the prior variance kd; ``factor`` fills B, LBinv and

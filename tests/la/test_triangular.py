@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hgpbench.gp.triangular import BLOCK, lower_of_product, symmetric_times_lower
+from hgpbench.la.triangular import BLOCK, lower_of_product, symmetric_times_lower
 
 SIZES = [1, 7, 8, BLOCK - 1, BLOCK, 2 * BLOCK + 1, 175, 300]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from hgpbench.gp.linalg import Array
+from hgpbench.la.dense import Array
 
 _LOWEST, _HIGHEST = -708.0, 709.0  # beyond them exp leaves the normal numbers, or soon does
 _ZERO, _INFINITY = np.float64(0.0), np.float64(np.inf)

@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cython_blas, cython_lapack
 
-from hgpbench.gp import fortran
+from hgpbench.la import fortran
 
 AnyArray = NDArray[Any]
 

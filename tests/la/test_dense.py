@@ -5,7 +5,7 @@ import pytest
 from numpy.linalg import LinAlgError
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.linalg import cholesky, inverse, inverse_factor, logdet, rowdots
+from hgpbench.la.dense import cholesky, inverse, inverse_factor, logdet, rowdots
 
 
 def spd(m: int, seed: int = 0) -> np.ndarray:

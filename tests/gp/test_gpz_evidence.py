@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal
 
-from hgpbench.gp.basis import Kind, gamma_shape
-from hgpbench.gp.basis_evidence import ETA_RATE, ETA_SHAPE, BasisProblem, _noise_prior, positive
+from hgpbench.gp.gpz import ETA_RATE, ETA_SHAPE, BasisProblem, Kind, _noise_prior, gamma_shape, positive
 from tests.gp.reference import central_differences, relative_error
-from tests.gp.test_basis import KINDS, evaluate
+from tests.gp.test_gpz_basis import KINDS, evaluate
 
 N, M, D = 40, 6, 3
 RNG = np.random.default_rng(0)
@@ -157,7 +156,7 @@ def test_order_of_rows_and_panels_of_rows_change_nothing(kind, monkeypatch):
     rng = np.random.default_rng(4)
     many, targets, values = rng.normal(size=(301, D)), rng.normal(size=301), draw(kind)
     whole = evidence(kind, values, many, targets)
-    monkeypatch.setattr("hgpbench.gp.basis_evidence.PANEL_BYTES", 1)
+    monkeypatch.setattr("hgpbench.gp.gpz.PANEL_BYTES", 1)
     order = rng.permutation(301)
     panelled = evidence(kind, values, many[order], targets[order])
     assert panelled.value == pytest.approx(whole.value, rel=1e-13)

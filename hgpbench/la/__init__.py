@@ -1,0 +1,1 @@
+"""The machine behind one door: factors, products and passes over matrices, named as algebra."""
