@@ -18,7 +18,6 @@ import os
 import time
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
 
 import _jax_bound
 import _torch_bound
@@ -28,8 +27,7 @@ from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from hgpbench.gp import vshgp
-from hgpbench.la import dense, passes
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER, elementwise, times
 
 SHAPES = [(200, 100, 2), (350, 175, 9), (487, 250, 3), (1000, 300, 11)]
 TALL_SHAPES = [(10_000, 100, 5), (35_000, 175, 9), (35_000, 400, 9)]
@@ -57,12 +55,20 @@ def draw(n: int, m: int, d: int) -> tuple[np.ndarray, np.ndarray, Values]:
     return X, y, values
 
 
-def gemm(n: int, m: int, library: Any = blas) -> Call:
+def gemm(n: int, m: int) -> Call:
     """The (m, m) by (m, n) product that sets the scale."""
     rng = np.random.default_rng(1)
     A, B = (np.asfortranarray(rng.normal(size=shape)) for shape in ((m, m), (m, n)))
     C = np.zeros((m, n), order="F")
-    return lambda: library.dgemm(1.0, A, B, c=C, overwrite_c=True)
+    return lambda: blas.dgemm(1.0, A, B, c=C, overwrite_c=True)
+
+
+def own_gemm(n: int, m: int) -> Call:
+    """A product of the same size by the library in use."""
+    rng = np.random.default_rng(1)
+    V, M = rng.normal(size=(n, m)), np.asfortranarray(rng.normal(size=(m, m)))
+    out = np.zeros((n, m))
+    return lambda: times(V, M, out=out)
 
 
 def seconds(call: Call, repeats: int) -> float:
@@ -108,7 +114,7 @@ def measure(shape: tuple[int, int, int], rounds: int, others: list[str]) -> str:
     calls: dict[str, Call] = {
         "ours": lambda: vshgp.bound(values, X, y, workspace),
         "gemm": gemm(n, m),
-        "own gemm": gemm(n, m, dense.blas),
+        "own gemm": own_gemm(n, m),
         "peak": gemm(PEAK_SIZE, PEAK_SIZE),
     }
     ours = vshgp.bound(values, X, y, workspace)
@@ -185,9 +191,8 @@ def conditions() -> str:
     """The kernels that scipy's BLAS runs, and whether the elementwise passes are compiled."""
     kernels = {pool.get("architecture", "?") for pool in threadpool_info() if pool["user_api"] == "blas"}
     held = " (held there by OPENBLAS_CORETYPE)" if "OPENBLAS_CORETYPE" in os.environ else ""
-    return (
-        f"BLAS kernels {', '.join(sorted(kernels))}{held}; numba {'no' if passes.compiled is None else 'yes'}"
-    )
+    numba = "no" if elementwise.compiled is None else "yes"
+    return f"BLAS kernels {', '.join(sorted(kernels))}{held}; numba {numba}"
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from hgpbench.gp import factorised
 from hgpbench.gp.factorised import Workspace
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.whitened import Natural
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 
 SHAPES = [(1000, 300, 2), (2000, 400, 9), (4000, 500, 3), (5000, 2500, 11)]
 PEAK_SIZE = 1500

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, Outcome, Recorder
-from hgpbench.la.dense import Array
+from hgpbench.la import Array
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, Outcome, Recorder, stalled
-from hgpbench.la.dense import Array
+from hgpbench.la import Array
 
 ASCENT = 0.05  # share of the first slope that the gain must keep (Wolfe's first condition)
 FLATNESS = 0.1  # share of the first slope that may be left (Wolfe's second condition)

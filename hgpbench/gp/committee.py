@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from hgpbench.la.dense import Array
+from hgpbench.la import Array
 
 Kind = Literal["rbcm", "bcm", "gpoe", "nearest"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

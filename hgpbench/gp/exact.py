@@ -1,13 +1,10 @@
 """The exact GP: log evidence with its gradient, and prediction (Rasmussen and Williams, alg. 2.1, eq. 5.9).
 
-As everywhere in ``gp``, the jitter is part of the prior: A = K + jitter s2_k I + sigma2 I.
-
-The exact GP in one n by n array: what ``exact.ExactProblem`` computes, for subsets of many thousand rows.
-
-The covariance is filled in panels of columns, factored and inverted in place, lower triangle only; the
-kernel's values are then computed once more, panel by panel, for the sums that the derivatives want. That is
-O(n^2 d) beside n^3, and saves the second array: an evaluation at 15,000 rows and 11 inputs takes 1.9 GB, all
-included, and 63 s of one core.
+As everywhere in ``gp``, the jitter is part of the prior: A = K + jitter s2_k I + sigma2 I. Two ways to the
+same numbers: ``ExactProblem`` keeps K beside the factor of A; ``LargeExactProblem``, for many thousand rows,
+fills one n by n array in panels of columns, factors and inverts its lower triangle in place, and computes the
+covariances once more, panel by panel, for the sums that the derivatives want. That is O(n^2 d) beside n^3,
+and saves the second array: 15,000 rows of 11 inputs take 1.9 GB, all included, and 63 s of one core.
 """
 
 from collections.abc import Iterator
@@ -15,13 +12,28 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from scipy.linalg import blas, lapack
 
-from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.kernels import SEARD, Stationary, sums_of
 from hgpbench.gp.params import Bound
-from hgpbench.la.dense import JITTER, MAX_JITTER, Array, cholesky, diagonal, inverse_factor, logdet, rowdots
+from hgpbench.la import (
+    JITTER,
+    MAX_JITTER,
+    Array,
+    add_outer,
+    cholesky,
+    diagonal,
+    factor_,
+    factor_solve,
+    factor_to_inverse_,
+    inverse_factor,
+    invert_lower_,
+    logdet,
+    lower_times,
+    rowdots,
+)
 
 CHUNK = 4_000_000  # bytes of covariances at a time: about what the caches hold
+WIDTH = 128  # columns of a panel
 FEWEST_POINTS = 32  # at a time: products of thinner matrices are slow
 LOG_2PI = float(np.log(2.0 * np.pi))
 POSITIVE = ("s2_k", "ell", "sigma2")
@@ -35,7 +47,7 @@ class ExactPosterior:
     The inverse multiplies about twice as fast as the factor could be solved with.
     """
 
-    kernel: SEARD
+    kernel: Stationary
     X: Array
     Linv: Array
     alpha: Array
@@ -54,7 +66,7 @@ class ExactPosterior:
             if len(near) < len(Ksn):
                 Ksn = Ksn[near]
             mu[start + near] = Ksn @ self.alpha
-            V = blas.dtrmm(1.0, self.Linv, Ksn.T, lower=True, overwrite_b=True).T  # (points, n)
+            V = lower_times(self.Linv, Ksn.T).T  # (points, n)
             s2[start + near] -= rowdots(V, V)
         # Round-off may carry a variance that vanishes below zero.
         return mu, np.maximum(s2, 0.0, out=s2)
@@ -72,21 +84,20 @@ class ExactProblem:
     def evidence(self, values: dict[str, Array]) -> Bound:
         """log N(y | 0, A) with derivatives by ``s2_k``, ``ell`` (d,), ``sigma2``: n^3 flops, in place."""
         kernel = _kernel(values)
-        alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
+        X_aug, D = self._fill(kernel, float(values["sigma2"]))
+        jitter = JITTER + cholesky(self._A, kernel.s2_k, out=self._L).jitter
+        alpha = factor_solve(self._L, self.y)
         value = -0.5 * (float(self.y @ alpha) + logdet(self._L) + len(self.y) * LOG_2PI)
         # dA = (alpha alpha^T - A^-1) / 2. Kernel and noise see only sums of dA * K over pairs, where (i, j)
         # and (j, i) contribute alike: the lower triangle, its diagonal halved, stands for the whole.
-        inverse, info = lapack.dpotri(self._L, lower=True, overwrite_c=True)
-        if info != 0:
-            raise LinAlgError("the covariance of the targets is singular")
-        dA = blas.dsyr(-1.0, alpha, a=inverse, lower=True, overwrite_a=True)
+        factor_to_inverse_(self._L)
+        dA = add_outer(self._L, alpha, alpha, -1.0)
         np.negative(dA, out=dA)
-        diagonal = np.einsum("ii->i", dA)
-        diagonal *= 0.5
-        dsigma2 = diagonal.sum()
-        np.einsum("ii->i", self._K)[...] = kernel.s2_k * (1.0 + jitter)
+        diagonal(dA)[...] *= 0.5
+        dsigma2 = diagonal(dA).sum()
+        diagonal(self._K)[...] = kernel.s2_k * (1.0 + jitter)
         # dA.T is C-ordered like K, so that the product of the two runs along memory.
-        grad = kernel.pullback(self.X, self.X, self._K, dA.T, out=dA.T)
+        grad = kernel.gather(X_aug, X_aug, sums_of(X_aug, dA.T, self._K, D))
         grads = {"s2_k": np.asarray(grad.ds2_k), "ell": grad.dell, "sigma2": np.asarray(dsigma2)}
         return Bound(value, grads, jitter)
 
@@ -98,24 +109,12 @@ class ExactProblem:
         alpha = (Linv @ self.y) @ Linv
         return ExactPosterior(kernel, self.X, Linv, alpha, kernel.s2_k * (1.0 + JITTER + jitter))
 
-    def _factorise(self, kernel: SEARD, sigma2: float) -> tuple[Array, float]:
-        """Fill K and the factor of A; alpha = A^-1 y and the relative jitter."""
-        self._fill(kernel, sigma2)
-        jitter = JITTER + cholesky(self._A, kernel.s2_k, out=self._L).jitter
-        alpha, _ = lapack.dpotrs(self._L, self.y, lower=True)
-        return alpha, jitter
-
-    def _fill(self, kernel: SEARD, sigma2: float) -> None:
-        """A, with the usual jitter, which ``cholesky`` would copy the matrix to add."""
-        kernel.gram(self.X, out=self._K)
-        np.einsum("ii->i", self._K)[...] += sigma2 + JITTER * kernel.s2_k
-
-
-def _kernel(values: dict[str, Array]) -> SEARD:
-    return SEARD(float(values["s2_k"]), values["ell"])
-
-
-WIDTH = 128  # columns of a panel
+    def _fill(self, kernel: Stationary, sigma2: float) -> tuple[Array, Array]:
+        """A, with the usual jitter, which ``cholesky`` would copy the matrix to add; X_aug and slopes."""
+        X_aug = kernel.augment(self.X, self.X.mean(axis=0))
+        _, D = kernel.matrices(X_aug, X_aug, out=self._K)
+        diagonal(self._K)[...] = kernel.s2_k * (1.0 + JITTER) + sigma2
+        return X_aug, D
 
 
 class LargeExactProblem:
@@ -127,69 +126,67 @@ class LargeExactProblem:
 
     def evidence(self, values: dict[str, Array]) -> Bound:
         """log N(y | 0, A) with derivatives by ``s2_k``, ``ell`` (d,), ``sigma2``: n^3 flops, in place."""
-        kernel = SEARD(float(values["s2_k"]), values["ell"])
+        kernel = _kernel(values)
         alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
         value = -0.5 * (float(self.y @ alpha) + logdet(self._A) + len(self.y) * LOG_2PI)
-        _, info = lapack.dpotri(self._A, lower=True, overwrite_c=True)
-        if info != 0:
-            raise LinAlgError("the covariance of the targets is singular")
+        factor_to_inverse_(self._A)
         ds2_k, dell, dsigma2 = self._gather(kernel, alpha, jitter)
         grads = {"s2_k": np.asarray(ds2_k), "ell": dell, "sigma2": np.asarray(dsigma2)}
         return Bound(value, grads, jitter)
 
     def posterior(self, values: dict[str, Array]) -> ExactPosterior:
         """The posterior at these parameters. It takes the array over: no more evaluations after this."""
-        kernel = SEARD(float(values["s2_k"]), values["ell"])
+        kernel = _kernel(values)
         alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
-        _, info = lapack.dtrtri(self._A, lower=True, overwrite_c=True)
-        if info != 0:
-            raise LinAlgError("the covariance of the targets is singular")
+        invert_lower_(self._A)
         inverse, self._A = self._A, np.empty((0, 0), order="F")
         return ExactPosterior(kernel, self.X, inverse, alpha, kernel.s2_k * (1.0 + jitter))
 
-    def _factorise(self, kernel: SEARD, sigma2: float) -> tuple[Array, float]:
+    def _factorise(self, kernel: Stationary, sigma2: float) -> tuple[Array, float]:
         """Factor A = K + (jitter s2_k + sigma2) I in its lower triangle; alpha = A^-1 y and the jitter.
 
         A failed factorisation destroys the matrix, so that each rung of the ladder fills it anew.
         """
         jitter = JITTER
         while jitter <= MAX_JITTER * (1.0 + 1e-9):
-            for columns, K in self._panels(kernel):
+            for columns, _, K, _ in self._panels(kernel):
                 self._A[columns.start :, columns] = K.T
             diagonal(self._A)[...] = kernel.s2_k * (1.0 + jitter) + sigma2
-            _, info = lapack.dpotrf(self._A, lower=True, clean=False, overwrite_a=True)
-            # LAPACK lets NaN pass.
-            if info == 0 and np.isfinite(diagonal(self._A)).all():
-                alpha, _ = lapack.dpotrs(self._A, self.y, lower=True)
-                return alpha, jitter
+            if factor_(self._A):
+                return factor_solve(self._A, self.y), jitter
             jitter *= 10.0
         raise LinAlgError(
             f"covariance of {len(self.y)} rows is not positive definite with relative jitter {MAX_JITTER:.0e}"
         )
 
-    def _gather(self, kernel: SEARD, alpha: Array, jitter: float) -> tuple[float, Array, float]:
+    def _gather(self, kernel: Stationary, alpha: Array, jitter: float) -> tuple[float, Array, float]:
         """Derivatives by s2_k, ell and sigma2 from dA = (alpha alpha^T - A^-1) / 2.
 
-        Pairs (i, j) and (j, i) contribute alike, so the lower triangle stands for both: W = 2 dA * K there,
-        and the diagonal, where only s2_k counts, is added by itself.
+        Pairs (i, j) and (j, i) contribute alike, so the lower triangle stands for both: 2 dA there, and the
+        diagonal, where only s2_k counts, is added by itself.
         """
         dell, pairs = np.zeros(len(kernel.ell)), 0.0
-        for columns, K in self._panels(kernel):
-            W = np.multiply.outer(alpha[columns], alpha[columns.start :])
-            W -= self._A[columns.start :, columns].T
-            W *= K
-            W[:, : len(W)] *= np.triu(np.ones((len(W), len(W))), 1)
-            middle = self.X[columns].mean(axis=0)
-            X_aug = kernel.augment(self.X[columns.start :], middle)
-            grad = kernel.gather(X_aug, X_aug[: len(W)], W.sum(axis=0), W @ X_aug)
+        for columns, X_aug, K, D in self._panels(kernel):
+            dK = np.multiply.outer(alpha[columns], alpha[columns.start :])
+            dK -= self._A[columns.start :, columns].T
+            width = len(dK)
+            dK[:, :width] *= np.triu(np.ones((width, width)), 1)
+            sums = sums_of(X_aug[:width], dK, K, D)  # the panel's rows are those of Z here
+            grad = kernel.gather(X_aug[:width], X_aug, sums)
             pairs += grad.ds2_k
             dell += grad.dell
         dsigma2 = 0.5 * float((alpha * alpha - diagonal(self._A)).sum())
         return pairs + dsigma2 * (1.0 + jitter), dell, dsigma2
 
-    def _panels(self, kernel: SEARD) -> Iterator[tuple[slice, Array]]:
-        """Columns, and the kernel of their rows with all rows from there on: (width, n - start)."""
+    def _panels(self, kernel: Stationary) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Columns, all inputs from there on (augmented), and K and slopes of the former with the latter."""
         n = len(self.y)
         for start in range(0, n, WIDTH):
             columns = slice(start, min(start + WIDTH, n))
-            yield columns, kernel.cross(self.X[columns], self.X[start:])
+            X_aug = kernel.augment(self.X[start:], self.X[columns].mean(axis=0))
+            K, D = kernel.matrices(X_aug[: columns.stop - start], X_aug)  # (width, n - start)
+            yield columns, X_aug, K, D
+
+
+def _kernel(values: dict[str, Array]) -> Stationary:
+    return SEARD(float(values["s2_k"]), values["ell"])

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.gp.batch import SHARDS, BatchProcess
+from hgpbench.gp.batch import SHARES, Batch, BatchProcess
 from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.noise import log_variance
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.gp.whitened import Pull, Whitened
-from hgpbench.la.dense import JITTER, Array
+from hgpbench.la import JITTER, Array
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 POSITIVE = ("s2_kf", "ell_f", "s2_kg", "ell_g", "sigma2")
@@ -33,19 +34,20 @@ class Workspace:
     """Memory for batches of at most ``b`` rows, ``m`` and ``u`` inducing points; no g where ``u`` is 0."""
 
     def __init__(self, b: int, m: int, u: int = 0, *, single: bool = False, run: Run = serially) -> None:
-        self.strips = {"f": BatchProcess(b, m, single=single)}
+        self.processes = {"f": BatchProcess(b, m, single=single)}
         if u:
-            self.strips["g"] = BatchProcess(b, u, single=single)
+            self.processes["g"] = BatchProcess(b, u, single=single)
         self.run = run
 
 
 class State(NamedTuple):
-    """One evaluation: the bound with its derivatives, and what the batch wants of each q, by its letter.
+    """One evaluation: the bound with its derivatives, the batch, and what it wants of each q, by its letter.
 
-    The pulls live in the workspace and are good until its next evaluation.
+    Batches and pulls live in the workspace and are good until its next evaluation.
     """
 
     bound: Bound
+    batches: dict[str, Batch]
     pulls: dict[str, Pull]
 
 
@@ -70,31 +72,31 @@ def evaluate(
 
     ``q`` has the letter f, and g unless ``values`` have a constant noise ``sigma2``.
     """
-    _project(values, q, X, workspace, jitter)
-    rows = _likelihood(values, y, n, workspace.strips)
+    batches = _project(values, q, X, workspace, jitter)
+    rows = _likelihood(values, y, n, batches)
     pulls: dict[str, Pull] = {}
     grads: dict[str, Array] = {}
 
-    def finish(letter: str, strip: BatchProcess) -> None:
-        grad, pulls[letter] = strip.finish(rows.omega[letter], rows.beta[letter])
+    def finish(letter: str, batch: Batch) -> None:
+        grad, pulls[letter] = batch.finish(rows.omega[letter], rows.beta[letter])
         grads[f"s2_k{letter}"] = np.asarray(grad.ds2_k)
         grads[f"ell_{letter}"], grads[INDUCING[letter]] = grad.dell, grad.dZ
 
     workspace.run(
         [
-            partial(strip.backward, shard, rows.omega[letter], rows.beta[letter])
-            for letter, strip in workspace.strips.items()
-            for shard in range(SHARDS)
+            partial(batch.backward, share, rows.omega[letter], rows.beta[letter])
+            for letter, batch in batches.items()
+            for share in range(SHARES)
         ]
     )
-    workspace.run([partial(finish, letter, strip) for letter, strip in workspace.strips.items()])
+    workspace.run([partial(finish, letter, batch) for letter, batch in batches.items()])
     slope = np.asarray(rows.beta["g"].sum())  # by log r, of all rows alike
     if "sigma2" in values:
         grads["sigma2"] = slope / values["sigma2"]
     else:
         grads["mu0"] = slope
-    taken = max(strip.jitter for strip in workspace.strips.values())
-    return State(Bound(rows.value - divergence(q), grads, taken), pulls)
+    jitter = max(batch.inducing.jitter for batch in batches.values())
+    return State(Bound(rows.value - divergence(q), grads, jitter), batches, pulls)
 
 
 def log_likelihood(
@@ -106,8 +108,8 @@ def log_likelihood(
     jitter: float = JITTER,
 ) -> float:
     """The expected log likelihood of these rows: over all rows, less ``divergence``, the bound itself."""
-    _project(values, q, X, workspace, jitter)
-    return _likelihood(values, y, len(y), workspace.strips).value
+    batches = _project(values, q, X, workspace, jitter)
+    return _likelihood(values, y, len(y), batches).value
 
 
 def divergence(q: dict[str, Whitened]) -> float:
@@ -120,36 +122,39 @@ def posteriors(
 ) -> dict[str, Posterior]:
     """q(f*) and, where there is one, q(g*)."""
     nowhere = values["Xm"][:0]
-    _project(values, q, nowhere, workspace, jitter)
+    batches = _project(values, q, nowhere, workspace, jitter)
     prior_mean = {"f": 0.0, "g": float(values.get("mu0", np.nan))}
-    return {letter: strip.posterior(prior_mean[letter]) for letter, strip in workspace.strips.items()}
+    return {letter: batch.posterior(prior_mean[letter]) for letter, batch in batches.items()}
 
 
 def _project(
     values: dict[str, Array], q: dict[str, Whitened], X: Array, workspace: Workspace, jitter: float
-) -> None:
-    """Moments of f and g at the rows of the batch."""
+) -> dict[str, Batch]:
+    """f and g at the rows of the batch, with their moments."""
+    prepared: dict[str, Batch] = {}
 
-    def prepare(letter: str, strip: BatchProcess) -> None:
+    def prepare(letter: str, process: BatchProcess) -> None:
         kernel = SEARD(float(values[f"s2_k{letter}"]), values[f"ell_{letter}"])
-        strip.prepare(kernel, X, values[INDUCING[letter]], q[letter], jitter)
+        prepared[letter] = process.project(kernel, X, values[INDUCING[letter]], q[letter], jitter)
 
-    strips = workspace.strips
-    workspace.run([partial(prepare, letter, strip) for letter, strip in strips.items()])
-    workspace.run([partial(strip.forward, shard) for strip in strips.values() for shard in range(SHARDS)])
+    processes = workspace.processes
+    workspace.run([partial(prepare, letter, process) for letter, process in processes.items()])
+    batches = {letter: prepared[letter] for letter in processes}  # in this order, whoever came first
+    workspace.run([partial(batch.forward, share) for batch in batches.values() for share in range(SHARES)])
+    return batches
 
 
-def _likelihood(values: dict[str, Array], y: Array, n: int, strips: dict[str, BatchProcess]) -> _Rows:
+def _likelihood(values: dict[str, Array], y: Array, n: int, batches: dict[str, Batch]) -> _Rows:
     """s times the expected log likelihood, E log N(y | f, e^g), row by row."""
-    scale, f, g = n / len(y), strips["f"], strips.get("g")
+    scale, f, g = n / len(y), batches["f"], batches.get("g")
     if g is None:
-        half_s2_g = np.zeros(len(y))
+        s2_g = np.zeros(len(y))
         log_r = np.full(len(y), np.log(values["sigma2"]))
     else:
-        half_s2_g = 0.5 * g.s2
-        log_r = values["mu0"] + g.mu - half_s2_g
+        s2_g = g.s2
+        log_r = log_variance(values["mu0"] + g.mu, s2_g)
     e, rho = y - f.mu, np.exp(-log_r)
     t = 0.5 * rho * (e * e + f.s2)
-    value = -scale * float((0.5 * (LOG_2PI + log_r + half_s2_g) + t).sum())
+    value = -scale * float((0.5 * (LOG_2PI + log_r + 0.5 * s2_g) + t).sum())
     omega = {"f": scale * rho, "g": scale * t}
     return _Rows(value, omega, {"f": omega["f"] * e, "g": scale * (t - 0.5)})

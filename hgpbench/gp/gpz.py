@@ -29,12 +29,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import blas
 from scipy.special import gammaln
 
 from hgpbench.gp.params import Bound
-from hgpbench.la.dense import Array, diagonal, inverse_factor, logdet, rowdots
-from hgpbench.la.passes import exponential
+from hgpbench.la import Array, diagonal, exp_, gram, inverse_factor, logdet, rowdots
 
 Kind = Literal["GL", "VL", "GD", "VD", "GC", "VC"]
 
@@ -94,7 +92,7 @@ class Basis:
     def evaluate(self, X: Array) -> Array:
         """Phi (n, m) at the rows of ``X`` (n, d): O(n m q)."""
         Phi = self.features(X) @ self.coefficients()
-        return exponential(Phi)
+        return exp_(Phi)
 
     def pullback(self, dC: Array) -> tuple[Array, Array]:
         """Map dC (q, m), the derivative by the coefficients, to dP (m, d) and dgamma."""
@@ -240,7 +238,7 @@ class BasisProblem:
             np.exp(basis.features(self.X[rows]) @ C, out=Phi)
             log_beta[rows] = float(values["b"]) + Phi @ v
             S = H[rows] * np.exp(0.5 * log_beta[rows, None])
-            blas.dsyrk(1.0, S.T, beta=float(rows.start > 0), c=B, lower=True, overwrite_c=True)
+            gram(S, out=B, beta=float(rows.start > 0))
             moment += (np.exp(log_beta[rows]) * y[rows]) @ H[rows]
         beta = np.exp(log_beta)
         D = 1.0 / np.sqrt(values["alpha"])

@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.kernels import Stationary
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.la.dense import JITTER, Array, rowdots
-from hgpbench.la.passes import exponential
-from hgpbench.la.unlocked import solve_each
+from hgpbench.la import JITTER, Array, rowdots, solve_each
 
 CHUNK = 16_000_000  # bytes for the matrices of some points: larger ones would leave the caches
 FEWEST_POINTS = 8  # at a time: with fewer, calls would take longer than they compute
@@ -27,7 +25,7 @@ FEWEST_POINTS = 8  # at a time: with fewer, calls would take longer than they co
 class Neighbourhood:
     """Training rows ``X`` (n, d) with targets ``y`` and noise variances ``r`` (n,), searched by a tree."""
 
-    kernel: SEARD
+    kernel: Stationary
     X: Array
     y: Array
     r: Array
@@ -97,12 +95,11 @@ class Neighbourhood:
         Z = self._tree.data[near] - points[:, None]  # (s, K, d), in lengthscales, seen from the point
         Z /= scale
         square = rowdots(Z, Z)
-        ks = kernel.s2_k * np.exp(-0.5 * square)
+        ks = kernel.at(square)
         A = Z @ Z.transpose(0, 2, 1)  # (s, K, K)
         A -= 0.5 * square[:, :, None]
-        A -= 0.5 * square[:, None, :]
-        exponential(A)
-        A *= kernel.s2_k
+        A -= 0.5 * square[:, None, :] - kernel.offset
+        kernel.fill(A, lambda: np.empty_like(A))
         diagonal = np.einsum("skk->sk", A)
         diagonal[...] = kd + self.r[near]
         solved = np.stack([self.y[near], ks], axis=1)  # (s, 2, K)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.optimize import OptimizeResult, minimize
 
-from hgpbench.la.dense import Array
+from hgpbench.la import Array
 
 Outcome = Literal["converged", "limit reached", "diverged", "failed"]
 Callback = Callable[[int, int | None, float], None]

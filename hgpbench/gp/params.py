@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hgpbench.gp.optim import Evaluation, Objective
-from hgpbench.la.dense import Array
+from hgpbench.la import Array
 
 Values = Mapping[str, ArrayLike]
 

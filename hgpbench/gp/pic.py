@@ -12,14 +12,8 @@ blocks are worked through one at a time, twice: for B and alpha, then for the de
     dV_b   = beta_b alpha^T - R_b LB^-1 - 2 dD_b V_b
     H      = sum_b dV_b^T V_b = alpha alpha^T - I + B^-1 - sum_b V_b^T 2 dD_b V_b
 
-Blocks are added up in bundles, and bundles in their order: the same bits whoever computes them.
-
-One block of rows of a partially independent conditional, and what all blocks share.
-
-With V_b = Kbm L^-T whitened, so that Q_bb = V_b V_b^T, a block has D_b = K_bb - Q_bb + sigma2 I and D_b^-1 =
-Li^T Li. The large products run without the interpreter's lock, so that blocks may have threads of their own.
-
-A process with a partially independent conditional at new inputs, each of which belongs to a block.
+Blocks are added up in bundles, and bundles in their order: the same bits whoever computes them. A
+new input belongs to one of the blocks, too.
 """
 
 import operator
@@ -31,70 +25,45 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from hgpbench.gp.kernels import SEARD, KernelGrad
+from hgpbench.gp.inducing import Inducing
+from hgpbench.gp.kernels import SEARD, KernelGrad, own_sums, sums_of
 from hgpbench.gp.params import Bound
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.la.dense import JITTER, Array, diagonal, inverse_factor, logdet, rowdots
-from hgpbench.la.passes import exponential
-from hgpbench.la.unlocked import trmm
+from hgpbench.la import JITTER, Array, add_outer, diagonal, inverse_factor, logdet, lower_times, rowdots
 
 A = TypeVar("A")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class Inducing:
-    """What all blocks share: kernel, inducing inputs, Kmm (m, m) and the inverse of its factor."""
-
-    kernel: SEARD
-    Z: Array
-    Z_aug: Array
-    Kmm: Array
-    Linv: Array
-    jitter: float
-
-    @classmethod
-    def of(cls, values: dict[str, Array], jitter: float = JITTER) -> "Inducing":
-        """At these parameters; the jitter belongs to the prior, so Kmm carries it."""
-        kernel, Z = SEARD(float(values["s2_k"]), values["ell"]), values["Xm"]
-        Kmm = kernel.gram(Z)
-        factor = inverse_factor(Kmm, kernel.s2_k, jitter)
-        diagonal(Kmm)[...] = kernel.s2_k * (1.0 + factor.jitter)
-        return cls(kernel, Z, kernel.augment(Z, Z.mean(axis=0)), Kmm, factor.L, factor.jitter)
-
-    @property
-    def kd(self) -> float:
-        """The prior variance of a row, nugget included."""
-        return self.kernel.s2_k * (1.0 + self.jitter)
-
-    def augment(self, X: Array) -> Array:
-        """Rows of ``X`` as the kernel's products want them."""
-        return self.kernel.augment(X, self.Z.mean(axis=0))
-
-    def project(self, X_aug: Array) -> tuple[Array, Array]:
-        """Kbm and V = Kbm L^-T, both (b, m): b m^2 flops."""
-        Kbm = np.matmul(X_aug, self.kernel.dual(self.Z_aug).T)
-        exponential(Kbm)
-        V = Kbm.copy()
-        trmm(self.Linv, V.T)
-        return Kbm, V
-
-
 class Block:
-    """The matrices of one block at given parameters: K (b, b), Kbm, V, U = Li V (b, m) and Li (b, b)."""
+    """The matrices of one block at given parameters, where V_b V_b^T = Q_bb and D_b^-1 = Li^T Li.
+
+    K (b, b) and its slopes, symmetric and Fortran-ordered; Kbm, its slopes, V, U = Li V (b, m); Li (b, b).
+    """
 
     def __init__(self, shared: Inducing, X: Array, sigma2: float) -> None:
         self.X_aug = shared.augment(X)
-        self.Kbm, self.V = shared.project(self.X_aug)
-        self.K = np.matmul(self.X_aug, shared.kernel.dual(self.X_aug).T)
-        exponential(self.K)
-        diagonal(self.K)[...] = shared.kd
-        D = self.K - self.V @ self.V.T
+        self.Kbm, self.V, self.slopes_bm = _projected(shared, self.X_aug)
+        K, slopes = shared.kernel.matrices(self.X_aug, self.X_aug)
+        self.K = K.T
+        self.slopes = self.K if slopes is K else slopes.T
+        diagonal(K)[...] = shared.kd
+        D = K - self.V @ self.V.T
         diagonal(D)[...] += sigma2
         # The nugget of the prior is in D already; where even that is not enough, the step is rejected.
-        self.Li = inverse_factor(D, max_jitter=0.0, out=np.empty(D.shape, order="F")).L
+        self.Li = inverse_factor(D, max_jitter=0.0).L
         self.U = self.V.copy()
-        trmm(self.Li, self.U.T, right=True, trans=True)
+        lower_times(self.Li, self.U.T, right=True, trans=True)
+
+
+def _projected(shared: Inducing, X_aug: Array) -> tuple[Array, Array, Array]:
+    """Kbm and V = Kbm L^-T, both (b, m), and the slopes of the former."""
+    K, V = (np.empty((len(X_aug), len(shared.Z))) for _ in range(2))
+    return K, V, shared.project(X_aug, K, V, lambda: np.empty_like(K))
+
+
+def _inducing(values: dict[str, Array], jitter: float) -> Inducing:
+    return Inducing.of(SEARD(float(values["s2_k"]), values["ell"]), values["Xm"], jitter)
 
 
 def answers(run: Run, function: Callable[[A], T], items: Sequence[A]) -> list[T]:
@@ -155,7 +124,7 @@ class BlockPosterior:
 
     def _at(self, Xs: Array, b: int, block: Block, beta: Array) -> tuple[Array, Array]:
         kernel = self.shared.kernel
-        _, Vs = self.shared.project(self.shared.augment(Xs))
+        _, Vs, _ = _projected(self.shared, self.shared.augment(Xs))
         E = kernel.cross(Xs, self.X[self.starts[b] : self.starts[b + 1]])
         E -= Vs @ block.V.T
         mu = Vs @ self.alpha + E @ beta
@@ -213,7 +182,7 @@ class Blocks:
 
         About 16 n m^2 flops for blocks of m rows. Memory for ``KEEP_BYTES`` of blocks, or one a worker.
         """
-        shared, sigma2 = Inducing.of(values, jitter), float(values["sigma2"])
+        shared, sigma2 = _inducing(values, jitter), float(values["sigma2"])
         kept: dict[int, Block] = {}
         coupling = self._couple(shared, sigma2, kept if self._fit_in_memory(len(shared.Z)) else None)
         a = coupling.alpha @ shared.Linv
@@ -239,7 +208,7 @@ class Blocks:
 
     def posterior(self, values: dict[str, Array], jitter: float = JITTER) -> BlockPosterior:
         """The posterior at these parameters; the matrices of blocks are made again when they are needed."""
-        shared, sigma2 = Inducing.of(values, jitter), float(values["sigma2"])
+        shared, sigma2 = _inducing(values, jitter), float(values["sigma2"])
         LBinv, alpha, _ = self._couple(shared, sigma2)
         return BlockPosterior(shared, self.X, self.y, self.starts, sigma2, LBinv, alpha)
 
@@ -284,23 +253,23 @@ def _slopes(shared: Inducing, coupling: Coupling, a: Array, block: Block, y: Arr
     residual = y - V @ coupling.alpha
     beta = (Li @ residual) @ Li
     F = block.U
-    trmm(Li, F.T, right=True)  # D^-1 V
-    trmm(coupling.LBinv, F.T)  # R
+    lower_times(Li, F.T, right=True)  # D^-1 V
+    lower_times(coupling.LBinv, F.T)  # R
     G = F @ F.T  # 2 dD
     G -= Li.T @ Li
     G += np.multiply.outer(beta, beta)
-    trmm(coupling.LBinv, F.T, trans=True)  # R LB^-1
+    lower_times(coupling.LBinv, F.T, trans=True)  # R LB^-1
     GV = G @ V
     VGV = V.T @ GV
     F += GV
-    trmm(shared.Linv, F.T, trans=True)
-    W = np.multiply.outer(beta, a)
-    W -= F
-    W *= block.Kbm
-    outside = shared.kernel.gather(block.X_aug, shared.Z_aug, W.sum(axis=1), W.T @ block.X_aug)
+    lower_times(shared.Linv, F.T, trans=True)
+    dKbm = np.multiply.outer(beta, a)
+    dKbm -= F
+    sums = sums_of(block.X_aug, dKbm, block.Kbm, block.slopes_bm)
+    outside = shared.kernel.gather(block.X_aug, shared.Z_aug, sums)
     dsigma2 = 0.5 * float(diagonal(G).sum())
-    G *= block.K
-    inside = shared.kernel.gather_sym(block.X_aug, G.T)
+    own = own_sums(block.X_aug, G.T, block.K, block.slopes)
+    inside = shared.kernel.gather_own(block.X_aug, own)
     return Slopes(
         float(y @ beta),
         VGV,
@@ -313,18 +282,17 @@ def _slopes(shared: Inducing, coupling: Coupling, a: Array, block: Block, y: Arr
 
 def _pull_inducing(shared: Inducing, coupling: Coupling, VGV: Array) -> KernelGrad:
     """dKmm = -1/2 L^-T H L^-1 pulled back to the kernel and the inducing inputs."""
-    LBinv, alpha, Linv = coupling.LBinv, coupling.alpha, shared.Linv
-    H = LBinv.T @ LBinv - 0.5 * (VGV + VGV.T)
-    H += np.multiply.outer(alpha, alpha)
+    LBinv, alpha = coupling.LBinv, coupling.alpha
+    H = np.asfortranarray(LBinv.T @ LBinv - 0.5 * (VGV + VGV.T))
+    add_outer(H, alpha, alpha)
     diagonal(H)[...] -= 1.0
-    W = Linv.T @ H @ Linv
-    W *= -0.5 * shared.Kmm
-    return shared.kernel.gather_sym(shared.Z_aug, W.T)
+    nothing, spare = np.zeros_like(H), np.empty_like(H)
+    return shared.kernel.gather_own(shared.Z_aug, shared.own_sums(H, nothing, spare=spare))
 
 
-Sums = TypeVar("Sums", Gram, Slopes)
+Added = TypeVar("Added", Gram, Slopes)
 
 
-def _summed(parts: Iterable[Sums]) -> Sums:
+def _summed(parts: Iterable[Added]) -> Added:
     """Field by field, in order."""
     return reduce(lambda left, right: type(left)(*map(operator.add, left, right)), parts)

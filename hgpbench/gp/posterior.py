@@ -5,10 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.kernels import Stationary
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.la.dense import Array, rowdots
-from hgpbench.la.unlocked import trmm
+from hgpbench.la import Array, lower_times, rowdots
 
 CHUNK_BYTES = 1_000_000
 
@@ -22,7 +21,7 @@ class Posterior:
         mu* = mu0 + Ksm a,    s2* = kd - |Ksm L^-T|^2 + |Ksm root^T|^2    (row by row)
     """
 
-    kernel: SEARD
+    kernel: Stationary
     Z: Array
     mu0: float
     kd: float
@@ -50,6 +49,6 @@ class Posterior:
             if len(heard) < len(Ksm):
                 rows, Ksm = rows[heard], Ksm[heard]
         mu[rows] += Ksm @ self.a
-        Vs = trmm(self.Linv, Ksm.T.copy(order="F")).T
-        Cs = trmm(self.root, Ksm.T).T
+        Vs = lower_times(self.Linv, Ksm.T.copy(order="F")).T
+        Cs = lower_times(self.root, Ksm.T).T
         s2[rows] += rowdots(Cs, Cs) - rowdots(Vs, Vs)

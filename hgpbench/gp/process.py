@@ -1,219 +1,347 @@
-"""One latent process through inducing points: V = Knm L^-T in reused memory, and the way back.
+"""One latent process at training inputs, through inducing points: V = Knm L^-T in reused memory.
 
-Every bound here is a function of the whitened matrix V, where Kmm = L L^T and so V V^T = Qnn, of the prior
-variance and of diagonals. The products are arranged so that nearly all flops are gemm, symm, syrk and trmm,
-which run at the processor's rate, where trsm, trtri and potri do not: L^-1 is formed once and multiplies.
+The order of its steps is a type each. A ``Process`` is memory; ``project`` makes a ``Projected`` one, whose
+matrices depend on kernel and inputs alone; weights of the rows make that ``Factored``, or ``Conditioned``
+where the way back is wanted, which is a method of it and uses its matrices up. Nobody else writes to them.
 
 Work on (n, m) matrices goes by panels of rows that fit the second-level cache, so that scaling, product and
-elementwise passes over one panel find it there. Where there are many panels, they are dealt out to shards,
-which may run at the same time; sums are taken shard by shard in one order, so that the number of threads
-changes no bit.
+elementwise passes over one panel find it there. Where there are many panels, they are dealt out to shares,
+which may run at the same time; sums are taken share by share in one order, so that the number of threads
+changes no bit. Nearly all flops are gemm, symm, syrk and trmm, which run at the processor's rate.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.gp.kernels import SEARD, KernelGrad
+from hgpbench.gp.inducing import Inducing
+from hgpbench.gp.kernels import KernelGrad, Stationary, Sums
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.la import passes
-from hgpbench.la.dense import JITTER, Array, blas, diagonal, free, inverse, inverse_factor, logdet, rowdots
-from hgpbench.la.passes import Outer, Terms
-from hgpbench.la.triangular import lower_of_product, symmetric_times_lower
+from hgpbench.la import (
+    JITTER,
+    Array,
+    Panel,
+    Terms,
+    add_outer,
+    add_sums,
+    diagonal,
+    gram,
+    inverse,
+    inverse_factor,
+    logdet,
+    lower_times,
+    modulate,
+    rowdots,
+    scale_rows,
+    symmetric_times,
+    symmetric_times_lower,
+    times,
+)
+from hgpbench.la import Outer as OuterProduct
 
 PANEL_BYTES = 600_000
-SHARDS = 8  # more cores than these gain nothing
-PANELS_PER_SHARD = 4  # with fewer, what shards cost is no longer small beside what they gain
+SHARES = 8  # more cores than these gain nothing
+PANELS_PER_SHARE = 4  # with fewer, what shares cost is no longer small beside what they gain
 
 
-class Sums(NamedTuple):
-    """Of W = dKnm * Knm: ``rows`` = W 1 (n,) and ``columns`` = W^T X_aug (m, d + 2)."""
+class Outer(NamedTuple):
+    """An outer product left right^T in dV: left (n,), right (m,), along = V right (n,), across = V^T left."""
 
-    rows: Array
-    columns: Array
+    left: Array
+    right: Array
+    along: Array
+    across: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """What the square matrices of a process hold: B and LB^-1 of which weights, and B^-1, N and M too."""
+
+    weights: Array | None = None
+    logdet_B: float = np.nan
+    conditioned: bool = False
 
 
 class Process:
-    """Buffers and state of one process with ``m`` inducing points at ``n`` inputs.
-
-    ``project`` fills Knm, V (n, m), Kmm, Linv (m, m) and the prior variance kd; ``factor`` fills B, LBinv and
-    ``condition`` Bi, N, M (m, m); the way back may use up B, N and M. One evaluation at a time may use it.
-    """
+    """Memory for one process with ``m`` inducing points at ``n`` inputs, for one evaluation at a time."""
 
     def __init__(self, n: int, m: int, run: Run = serially) -> None:
-        self.m, self.run = m, run
-        self.Kmm, self.Linv, self.B, self.LBinv, self.Bi, self.N, self.M, self.spare = (
-            np.zeros((m, m), order="F") for _ in range(8)
+        self.m, self._run = m, run
+        self._prior, self._prior_factor = (np.zeros((m, m), order="F") for _ in range(2))
+        self.B, self.LBinv, self.Bi, self.N, self.M, self.spare = (
+            np.zeros((m, m), order="F") for _ in range(6)
         )
-        self.kd = self.jitter = self._logdet_B = np.nan
-        self._factored: Array | None = None  # the weights of B and LBinv, while these are whole
-        self._conditioned = False  # whether Bi, N and M go with them
         self._tall = [np.empty((0, m)) for _ in range(3)]
+        self._slopes = np.empty((0, m))
         self._scratch: list[Array] = []
-        self._grams: list[Array] = []
+        self.grams: list[Array] = []
+        self.filled = Filled()
         self.resize(n)
 
     def resize(self, n: int) -> None:
         """Serve ``n`` inputs from now on; memory grows where it must and is kept for the largest n."""
-        self.n, self._factored = n, None
+        self.n = n
         if n > len(self._tall[0]):
             self._tall = [np.empty((n, self.m)) for _ in range(3)]
-        self.Knm, self.V, self.P = (memory[:n] for memory in self._tall)
         n_panels = -(-n // max(32, PANEL_BYTES // (8 * self.m)))
         panel = -(-n // n_panels)
         panels = [slice(start, min(start + panel, n)) for start in range(0, n, panel)]
-        shards = max(1, min(SHARDS, len(panels) // PANELS_PER_SHARD))
-        self._shards = [
-            panels[len(panels) * i // shards : len(panels) * (i + 1) // shards] for i in range(shards)
+        shares = max(1, min(SHARES, len(panels) // PANELS_PER_SHARE))
+        self.shares = [
+            panels[len(panels) * i // shares : len(panels) * (i + 1) // shares] for i in range(shares)
         ]
-        if len(self._scratch) < shards or panel > len(self._scratch[0]):
-            self._scratch = [np.empty((panel, self.m)) for _ in range(shards)]
-        while len(self._grams) < shards - 1:
-            self._grams.append(np.zeros((self.m, self.m), order="F"))
+        if len(self._scratch) < shares or panel > len(self._scratch[0]):
+            self._scratch = [np.empty((panel, self.m)) for _ in range(shares)]
+        while len(self.grams) < shares - 1:
+            self.grams.append(np.zeros((self.m, self.m), order="F"))
 
-    def project(self, kernel: SEARD, X: Array, Z: Array, jitter: float = JITTER) -> None:
-        """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops."""
-        self.kernel, self.Z, shift = kernel, Z, Z.mean(axis=0)
-        self._factored = None
-        self.X_aug, self.Z_aug = kernel.augment(X, shift), kernel.augment(Z, shift)
-        dual = np.asfortranarray(kernel.dual(self.Z_aug))
-        blas.dgemm(1.0, dual, self.Z_aug.T, c=self.Kmm, overwrite_c=True)
-        passes.exponential(self.Kmm)  # symmetric
-        self.jitter = inverse_factor(self.Kmm, kernel.s2_k, jitter, out=self.Linv).jitter
-        # The jitter belongs to the prior: Kmm and the prior variances carry the same nugget.
-        self.kd = kernel.s2_k * (1.0 + self.jitter)
-        diagonal(self.Kmm)[...] = self.kd
-        self._spread(partial(self._project, dual))
+    def project(self, kernel: Stationary, X: Array, Z: Array, jitter: float = JITTER) -> "Projected":
+        """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops. What was projected before is lost."""
+        self.filled = Filled()
+        inducing = Inducing.of(kernel, Z, jitter, Kmm=self._prior, Linv=self._prior_factor)
+        return Projected(self, inducing, inducing.augment(X), *(memory[: self.n] for memory in self._tall))
 
-    def _project(self, dual: Array, products: Any, shard: int) -> None:
-        for rows in self._shards[shard]:
-            K, V = self.Knm[rows], self.V[rows]
-            products.dgemm(1.0, dual, self.X_aug[rows].T, c=K.T, overwrite_c=True)
-            V[...] = passes.exponential(K)
-            products.dtrmm(1.0, self.Linv, V.T, lower=True, overwrite_b=True)
+    def spread(self, work: Callable[[int], None]) -> None:
+        """Call work(share) for every share, at the same time where the caller has threads."""
+        if len(self.shares) == 1:
+            work(0)
+        else:
+            self._run([partial(work, share) for share in range(len(self.shares))])
 
-    def gram(self, weights: Array, out: Array) -> Array:
+    def scratch(self, share: int, rows: slice) -> Array:
+        """Memory of a share for some rows."""
+        return self._scratch[share][: rows.stop - rows.start]
+
+    def slopes(self) -> Array:
+        """Memory (n, m) for slopes, taken when a kernel first asks: those of some are their covariances."""
+        if self.n > len(self._slopes):
+            self._slopes = np.empty((self.n, self.m))
+        return self._slopes[: self.n]
+
+
+class Projected:
+    """Knm, its slopes, V (n, m) and the prior: all that depends on the kernel and the inputs alone."""
+
+    def __init__(
+        self, process: Process, inducing: Inducing, X_aug: Array, Knm: Array, V: Array, P: Array
+    ) -> None:
+        self.process, self.inducing, self.X_aug = process, inducing, X_aug
+        self.Knm, self.V, self.P = Knm, V, P
+        self.n, self.m, self.kd, self.jitter = process.n, process.m, inducing.kd, inducing.jitter
+        self.panels: list[list[Panel]] = [[] for _ in process.shares]
+        process.spread(self._project)
+
+    def _project(self, share: int) -> None:
+        for rows in self.process.shares[share]:
+            K, X_aug = self.Knm[rows], self.X_aug[rows]
+            D = self.inducing.project(X_aug, K, self.V[rows], partial(self._slopes, rows))
+            self.panels[share].append(Panel(rows, K, D, X_aug))
+
+    def _slopes(self, rows: slice) -> Array:
+        return self.process.slopes()[rows]
+
+    @cached_property
+    def qnn(self) -> Array:
+        """diag Qnn (n,)."""
+        return rowdots(self.V, self.V)
+
+    @property
+    def slack(self) -> Array:
+        """knn - qnn (n,), what the inducing points leave unexplained."""
+        return self.kd - self.qnn
+
+    def gram(self, weights: Array, *, out: Array) -> Array:
         """Lower triangle of V^T diag(weights) V, weights >= 0, into a Fortran ``out`` (m, m): n m^2 flops."""
-        self._factored, parts = None, [out, *self._grams]
-        self._spread(partial(self._gram, np.sqrt(weights), parts))
-        for part in parts[1 : len(self._shards)]:
+        process, roots = self.process, np.sqrt(weights)
+        parts = [out, *process.grams[: len(process.shares) - 1]]
+
+        def add(share: int) -> None:
+            for i, rows in enumerate(process.shares[share]):
+                S = scale_rows(self.V[rows], roots[rows], out=process.scratch(share, rows))
+                gram(S, out=parts[share], beta=float(i > 0))
+
+        process.spread(add)
+        for part in parts[1:]:
             out += part
         return out
 
-    def _gram(self, roots: Array, parts: list[Array], products: Any, shard: int) -> None:
-        for i, rows in enumerate(self._shards[shard]):
-            S = passes.scale(self.V[rows], roots[rows], out=self._room(shard, rows))
-            products.dsyrk(1.0, S.T, beta=float(i > 0), c=parts[shard], lower=True, overwrite_c=True)
+    def factor(self, weights: Array) -> "Factored":
+        """B = I + V^T diag(weights) V and the inverse of its factor."""
+        return Factored(self, weights)
 
-    def factor(self, weights: Array) -> float:
-        """B = I + V^T diag(weights) V, of which the lower triangle, and LBinv; returns log |B|.
+    def condition(self, weights: Array) -> "Conditioned":
+        """As ``factor``, and what the way back needs."""
+        return Conditioned(self.factor(weights))
 
-        A natural step ends with the weights from which the next evaluation starts: theirs are kept.
-        """
-        if self._factored is None or not np.array_equal(weights, self._factored):
-            self.gram(weights, out=self.B)
-            diagonal(self.B)[...] += 1.0
-            inverse_factor(self.B, max_jitter=0.0, out=self.LBinv)
-            self._factored, self._conditioned = weights.copy(), False
-            self._logdet_B = -logdet(self.LBinv)
-        return self._logdet_B
 
-    def condition(self, weights: Array) -> float:
-        """As ``factor``; also Bi = B^-1 (its lower triangle), N = B^-1 L^-1 and M = L^-1 - N."""
-        logdet_B = self.factor(weights)
-        if not self._conditioned:
-            inverse(self.LBinv, out=self.Bi)
-            symmetric_times_lower(self.Bi, self.Linv, out=self.N, whole=True)
-            np.subtract(self.Linv, self.N, out=self.M)
-            self._conditioned = True
-        return logdet_B
+class Factored:
+    """B = I + V^T diag(weights) V (its lower triangle), LB^-1 (m, m) and log |B|, of a projected process.
 
-    def explained(self) -> Array:
-        """diag(V (I - B^-1) V^T) (n,), what B takes off the prior variances, after ``factor``: n m^2."""
-        found = np.empty(self.n)
-        self._spread(partial(self._explain, found))
-        return found
+    Good until other weights are factored in the same memory. A natural step ends with the weights from which
+    the next evaluation starts: what the memory holds of them is taken as it is.
+    """
 
-    def _explain(self, found: Array, products: Any, shard: int) -> None:
-        for rows in self._shards[shard]:
-            V, C = self.V[rows], self._room(shard, rows)
-            C[...] = V
-            products.dtrmm(1.0, self.LBinv, C.T, lower=True, overwrite_b=True)
-            found[rows] = rowdots(V, V) - rowdots(C, C)
+    def __init__(self, projected: Projected, weights: Array) -> None:
+        self.projected, process = projected, projected.process
+        if process.filled.weights is None or not np.array_equal(weights, process.filled.weights):
+            process.filled = Filled()  # a factorisation that fails leaves nothing
+            B = projected.gram(weights, out=process.B)
+            diagonal(B)[...] += 1.0
+            inverse_factor(B, max_jitter=0.0, out=process.LBinv)
+            process.filled = Filled(weights.copy(), -logdet(process.LBinv))
+        self.weights, self.logdet_B, self.LBinv = weights, process.filled.logdet_B, process.LBinv
+
+    @property
+    def trace_B(self) -> float:
+        """tr B, until the way back is taken."""
+        return float(diagonal(self.projected.process.B).sum())
 
     def solve(self, b: Array) -> Array:
         """B^-1 b for a vector (m,)."""
         return (self.LBinv @ b) @ self.LBinv
 
-    def apply(self, M: Array) -> Array:
-        """P = (V M) * Knm, kept for ``pull``; returns its row sums, diag(V M Kmn): 2 n m^2 flops."""
-        self.p = np.empty(self.n)
-        self._spread(partial(self._apply, M))
-        return self.p
+    def explained(self) -> Array:
+        """diag(V (I - B^-1) V^T) (n,), what B takes off the prior variances: n m^2."""
+        process, V, variances = self.projected.process, self.projected.V, np.empty(self.projected.n)
 
-    def _apply(self, M: Array, products: Any, shard: int) -> None:
-        for rows in self._shards[shard]:
-            P = self.P[rows]
-            products.dgemm(1.0, M, self.V[rows].T, c=P.T, trans_a=True, overwrite_c=True)
-            self.p[rows] = passes.modulate(P, self.Knm[rows])
+        def explain(share: int) -> None:
+            for rows in process.shares[share]:
+                C = process.scratch(share, rows)
+                C[...] = V[rows]
+                lower_times(self.LBinv, C.T)
+                variances[rows] = rowdots(V[rows], V[rows]) - rowdots(C, C)
 
-    def pull(
-        self, weights: Array, M: Array, outer: Sequence[Outer], applied: Array | None = None
-    ) -> tuple[Array, Sums]:
-        """The sums of dKnm = diag(weights) V M + outer products [+ diag(applied) V M of ``apply``].
-
-        Returns diag(V M Kmn) as well: 2 n m^2 flops.
-        """
-        self._factored = None  # the way back uses up B, N and M
-        terms = Terms(weights, outer, self.P, applied)
-        columns = [np.zeros((self.X_aug.shape[1], self.m)).T for _ in self._shards]
-        row_sums = np.empty(self.n)
-        self._spread(partial(self._pull, terms, M, columns, row_sums))
-        total = weights * row_sums
-        if applied is not None:
-            total += applied * self.p
-        for left, _, along in outer:
-            total += left * along
-        return row_sums, Sums(total, sum(columns[1:], columns[0]))
-
-    def _pull(
-        self, terms: Terms, M: Array, columns: list[Array], row_sums: Array, products: Any, shard: int
-    ) -> None:
-        for rows in self._shards[shard]:
-            W, K, X_aug = self._room(shard, rows), self.Knm[rows], self.X_aug[rows]
-            products.dgemm(1.0, M, self.V[rows].T, c=W.T, trans_a=True, overwrite_c=True)
-            row_sums[rows] = passes.add_sums(terms, rows, W, K, X_aug, columns[shard], products)
-
-    def gather(self, sums: Sums, low: Array, product: Array, dkd: float) -> KernelGrad:
-        """Pull dKnm (its ``sums``), dKmm = -1/2 L^-T H L^-1, H L^-1 = symmetric(low) L^-1 + product, and dkd.
-
-        H is dV^T V; where it is not symmetric (a mean free in the whitened coordinates), the derivative of
-        the Cholesky factor needs its lower triangle mirrored: ``low``, of which the upper part is not read.
-        Destroys ``product``.
-        """
-        symmetric_times_lower(low, self.Linv, out=product, alpha=-0.5, beta=-0.5, whole=False)
-        W = lower_of_product(self.Linv, product, out=self.spare)
-        W *= self.Kmm
-        grad = self.kernel.gather(self.X_aug, self.Z_aug, *sums, self.kernel.sums_sym(self.Z_aug, W))
-        return KernelGrad(grad.ds2_k + dkd * self.kd / self.kernel.s2_k, grad.dell, grad.dZ)
+        process.spread(explain)
+        return variances
 
     def posterior(self, mean: Array, prior_mean: float = 0.0) -> Posterior:
         """The process at new inputs, given the whitened mean (m,) and the covariance B^-1."""
-        root = self.Linv.copy(order="F")
-        blas.dtrmm(1.0, self.LBinv, root, lower=True, overwrite_b=True)
-        a, Linv = mean @ self.Linv, self.Linv.copy(order="F")
-        return Posterior(self.kernel, self.Z.copy(), prior_mean, self.kd, a, Linv, root)
+        inducing = self.projected.inducing
+        root = lower_times(self.LBinv, inducing.Linv.copy(order="F"))
+        return inducing.posterior(mean, root, prior_mean)
 
-    def _spread(self, work: Callable[[Any, int], None]) -> None:
-        """Call work(products, shard) for every shard."""
-        if len(self._shards) == 1:
-            work(blas, 0)
+
+class Conditioned:
+    """B^-1 (lower triangle), N = B^-1 L^-1, M = L^-1 - N (m, m), and the ways back: one may be taken."""
+
+    def __init__(self, factored: Factored) -> None:
+        self.factored, self.projected = factored, factored.projected
+        process, Linv = self.projected.process, self.projected.inducing.Linv
+        self._Bi, self._N, self._M = process.Bi, process.N, process.M
+        if not process.filled.conditioned:
+            inverse(factored.LBinv, out=self._Bi)
+            symmetric_times_lower(self._Bi, Linv, out=self._N, whole=True)
+            np.subtract(Linv, self._N, out=self._M)
+            process.filled = replace(process.filled, conditioned=True)
+        self._applied: Array | None = None
+
+    def explained(self) -> Array:
+        """diag(V (I - B^-1) V^T) (n,); P = (V M) * D is kept for the way back: 2 n m^2 flops."""
+        self._applied = sums = np.empty(self.projected.n)
+
+        def apply(share: int) -> None:
+            for rows, K, D, _ in self.projected.panels[share]:
+                P = times(self.projected.V[rows], self._M, out=self.projected.P[rows])
+                sums[rows] = modulate(P, K, D)
+
+        self.projected.process.spread(apply)
+        return sums
+
+    def pull_weighted(
+        self, outer: Outer, dkd: float, excess: Array | None = None
+    ) -> tuple[Array, KernelGrad]:
+        """The way back for dV = diag(weights) V (I - B^-1) + outer [- diag(excess) V], and dkd: 2 n m^2.
+
+        Returns diag(V (I - B^-1) V^T) (n,) as well, which is at hand on the way. With an ``excess``, for
+        which n m^2 are added, ``explained`` comes first.
+        """
+        f, weights = self.projected, self.factored.weights
+        B = self._use_up()
+        if excess is None:
+            explained, sums = self._pull(weights, self._M, [outer])
         else:
-            self.run([partial(work, free, shard) for shard in range(len(self._shards))])
+            explained = self._kept()
+            _, sums = self._pull(-excess, f.inducing.Linv, [outer], applied=weights)
+            B -= f.gram(excess, out=self._M)  # above the diagonal B is nobody's
+        # dV^T V = (B - I) (I - B^-1) + right across^T [- V^T diag(excess) V]
+        diagonal(B)[...] -= 2.0
+        add_outer(B, outer.right, outer.across)
+        return explained, self._gather(sums, B, self._N, dkd)
 
-    def _room(self, shard: int, rows: slice) -> Array:
-        """Scratch memory of a shard for some rows."""
-        return self._scratch[shard][: rows.stop - rows.start]
+    def pull_moments(self, t: Array, outer: Sequence[Outer]) -> tuple[Array, KernelGrad]:
+        """The way back for dV = diag(t) V (I - B^-1) + diag(weights) V E + outer, dkd = -sum t / 2: 3 n m^2.
+
+        E = B^-1 (V^T diag(t) V - B + I) B^-1 is what a change of the weights does to moments and KL together:
+        diag(V E V^T) (n,) is returned as well. ``explained`` comes first; ``t`` must not be negative.
+        """
+        g, weights = self.projected, self.factored.weights
+        self._kept()
+        T = g.gram(t, out=self._use_up())
+        # Only E L^-1 = B^-1 (T N - M) is needed.
+        TN = symmetric_times(T, self._N, out=self._M, beta=-1.0)  # 2 m^3
+        EL = symmetric_times(self._Bi, TN, out=g.process.spare)  # 2 m^3
+        v_E, sums = self._pull(weights, EL, outer, applied=t)
+        # dV^T V = T - I + B^-1 - E + right across^T
+        diagonal(T)[...] -= 1.0
+        for _, right, _, across in outer:
+            add_outer(T, right, across)
+        self._N -= EL
+        return v_E, self._gather(sums, T, self._N, -0.5 * float(t.sum()))
+
+    def _use_up(self) -> Array:
+        """B, to be overwritten: the way back may be taken once."""
+        process = self.projected.process
+        if process.filled.weights is None:
+            raise RuntimeError("the matrices of this process have been used up")
+        process.filled = Filled()
+        return process.B
+
+    def _kept(self) -> Array:
+        if self._applied is None:
+            raise RuntimeError("the explained variances come first")
+        return self._applied
+
+    def _pull(
+        self, weights: Array, M: Array, outer: Sequence[Outer], applied: Array | None = None
+    ) -> tuple[Array, Sums]:
+        """The sums of dKnm = diag(weights) V M + outer products [+ diag(applied) V (I - B^-1) L^-1].
+
+        Returns diag(V M Kmn) as well: 2 n m^2 flops.
+        """
+        f = self.projected
+        Linv = f.inducing.Linv
+        terms = Terms(
+            weights, [OuterProduct(left, right @ Linv) for left, right, _, _ in outer], f.P, applied
+        )
+        columns = [np.zeros((f.X_aug.shape[1], f.m)).T for _ in f.panels]
+        row_sums, slope_sums = np.empty(f.n), np.empty(f.n)
+
+        def add(share: int) -> None:
+            for panel in f.panels[share]:
+                rows = panel.rows
+                W = times(f.V[rows], M, out=f.process.scratch(share, rows))
+                row_sums[rows] = add_sums(terms, panel, W, columns[share], slope_sums)
+
+        f.process.spread(add)
+        total = weights * row_sums
+        if applied is not None:
+            total += applied * self._kept()
+        for left, _, along, _ in outer:
+            total += left * along
+        first, pulled = f.panels[0][0], sum(columns[1:], columns[0])
+        # The sum of dKnm * Knm is taken from Knm itself: V is as exact, but its round-off is another.
+        if first.D is first.K:
+            return row_sums, Sums(total, pulled, float(pulled[:, -2].sum()))
+        for (left, _, along, _), (_, right) in zip(outer, terms.outer, strict=True):
+            total += left * (f.Knm @ right - along)
+        return row_sums, Sums(slope_sums, pulled, float(total.sum()))
+
+    def _gather(self, sums: Sums, low: Array, HL: Array, dkd: float) -> KernelGrad:
+        f = self.projected
+        # What EL holds has served, too.
+        own = f.inducing.own_sums(low, HL, spare=f.process.spare)
+        return f.inducing.gather(f.X_aug, sums, own, dkd)

@@ -18,7 +18,7 @@ from hgpbench.gp import vshgp
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
-from hgpbench.la.dense import JITTER, Array
+from hgpbench.la import JITTER, Array
 
 THETA = ("s2_kf", "ell_f", "Xm", "s2_kg", "ell_g", "Xu", "mu0")
 
@@ -116,13 +116,13 @@ class _Envelope:
     def __call__(self, theta: dict[str, Array]) -> Bound:
         X, y, workspace = self._data
         values = theta | self.q
-        vshgp.project(values, X, workspace, self._jitter)
+        projection = vshgp.project(values, X, workspace, self._jitter)
         for _ in range(self._steps):
-            refined = vshgp.refine(values, y, workspace)
+            refined = vshgp.refine(values, y, projection)
             values |= {"lam": refined.lam, "w": refined.w}
             self.refinements += 1
         self._trial = {"lam": values["lam"], "w": values["w"]}
-        return vshgp.differentiate(values, y, workspace).bound
+        return vshgp.differentiate(values, y, projection).bound
 
     def accept(self) -> None:
         """Start the next refinements from the last evaluated q(g_u)."""
@@ -136,11 +136,11 @@ def _warm_up(
     q = {"lam": values["lam"], "w": values.get("w", np.zeros(len(values["Xu"])))}
     kept, best, gamma = q, -np.inf, 0.7
     try:
-        vshgp.project(values, X, workspace, jitter)
+        projection = vshgp.project(values, X, workspace, jitter)
     except LinAlgError:
         return q, 0  # the search will say that it cannot start
     for _ in range(steps):
-        refined = _try_refine(values | q, y, workspace, gamma)
+        refined = _try_refine(values | q, y, projection, gamma)
         if refined is None or refined.value < best:
             q, gamma = kept, 0.5 * gamma
         else:
@@ -149,11 +149,11 @@ def _warm_up(
 
 
 def _try_refine(
-    values: dict[str, Array], y: Array, workspace: vshgp.Workspace, gamma: float
+    values: dict[str, Array], y: Array, projection: vshgp.Projection, gamma: float
 ) -> vshgp.Refined | None:
     try:
         with np.errstate(all="ignore"):
-            refined = vshgp.refine(values, y, workspace, gamma)
+            refined = vshgp.refine(values, y, projection, gamma)
     except LinAlgError:
         return None
     return refined if np.isfinite(refined.value) and np.isfinite(refined.w).all() else None

@@ -15,12 +15,12 @@ from numpy.linalg import LinAlgError
 
 from hgpbench.gp import factorised
 from hgpbench.gp.adam import Adam
-from hgpbench.gp.batch import BatchProcess
+from hgpbench.gp.batch import Batch
 from hgpbench.gp.factorised import State, Workspace
 from hgpbench.gp.params import LARGEST_LOG, Layout
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.whitened import Natural, Pull, Rooted, Whitened
-from hgpbench.la.dense import JITTER, Array
+from hgpbench.la import JITTER, Array
 
 Method = Literal["ngd+adam", "adam"]
 MAX_SHIFT = 1.5  # most that one natural step may move mu_g at a row of its batch
@@ -91,7 +91,7 @@ class Ascent:
         self.jitter = self._jitter = jitter
         self._n, self._workspace = n, workspace
         family = Natural if schedule.method == "ngd+adam" else Rooted
-        q = {letter: family.prior(strip.m) for letter, strip in workspace.strips.items()}
+        q = {letter: family.prior(process.m) for letter, process in workspace.processes.items()}
         self.point = self._before = Point(self.layout.pack(values), q)
         self._adam = {"x": Adam(rate=1.0)}  # the schedule has the rate
         if schedule.method == "adam":
@@ -196,8 +196,7 @@ class Ascent:
         def move(letter: str, one: Natural | Rooted) -> None:
             pull = state.pulls[letter]
             if isinstance(one, Natural):
-                strip = self._workspace.strips[letter]
-                q[letter] = natural_step(one, pull, gamma, strip if letter == "g" else None)
+                q[letter] = natural_step(one, pull, gamma, state.batches["g"] if letter == "g" else None)
             else:
                 q[letter] = self._adam_step(one, pull, letter, rate)
 
@@ -210,8 +209,8 @@ class Ascent:
         return Rooted.of(mean, one.C + rate * self._adam[f"C_{letter}"].step(dC))
 
 
-def natural_step(one: Natural, pull: Pull, gamma: float, limited: BatchProcess | None = None) -> Natural:
-    """A natural step, shortened until it is sound; with a strip, its rows move by ``MAX_SHIFT`` at most.
+def natural_step(one: Natural, pull: Pull, gamma: float, limited: Batch | None = None) -> Natural:
+    """A natural step, shortened until it is sound; with a batch, its rows move by ``MAX_SHIFT`` at most.
 
     In exact arithmetic Lam never leaves the positive-definite cone (``Natural.step``); with overflow or
     round-off it may, and then a tenth of the step is tried. q(f_m) needs no limit: its bound is quadratic.

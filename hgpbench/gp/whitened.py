@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.la.dense import Array, diagonal, inverse_factor, logdet
+from hgpbench.la import Array, diagonal, inverse_factor, logdet
 
 
 class Pull(NamedTuple):

@@ -1,4 +1,4 @@
-"""Elementwise passes over (n, m) matrices, compiled by numba (the extra ``jit``); ``passes`` chooses them.
+"""Elementwise passes over (n, m) matrices, compiled by numba (the extra ``jit``), which ``elementwise`` uses.
 
 Without AVX-512 numpy leaves each exponential to the C library; here the compiler sees arithmetic that it can
 do on four or eight numbers at a time. Compiled when first imported, and kept in numba's cache.
@@ -6,12 +6,13 @@ do on four or eight numbers at a time. Compiled when first imported, and kept in
 
 from collections.abc import Callable
 from math import factorial, log
-from typing import Any
 
 import numpy as np
 from numba import njit
 
-from hgpbench.la.dense import Array
+from hgpbench.la.arrays import Array
+
+Pass = Callable[..., None]
 
 _LOWEST, _HIGHEST = -708.0, 709.0  # beyond them exp leaves the normal numbers, or soon does
 _ZERO, _INFINITY = np.float64(0.0), np.float64(np.inf)
@@ -29,15 +30,17 @@ _FUSED = frozenset({"contract"})  # a product and a sum may be one operation
 _REORDERED = _FUSED | {"reassoc", "nsz"}  # and the sum of a row may be taken in any order
 
 
-def _compile(*types: str, fastmath: frozenset[str]) -> Callable[[Callable[..., None]], Any]:
-    options: dict[str, Any] = {"fastmath": set(fastmath), "nogil": True, "error_model": "numpy"}
-    signature = f"void({', '.join(types)})"
+def _compile(*types: str, fastmath: frozenset[str]) -> Callable[[Pass], Pass]:
+    signature, allowed = f"void({', '.join(types)})", set(fastmath)
 
-    def decorate(function: Callable[..., None]) -> Any:
+    def decorate(function: Pass) -> Pass:
+        def compiled(cache: bool) -> Pass:
+            return njit(signature, cache=cache, fastmath=allowed, nogil=True, error_model="numpy")(function)
+
         try:
-            return njit(signature, cache=True, **options)(function)
+            return compiled(cache=True)
         except RuntimeError:  # no folder can be written to: compile each time
-            return njit(signature, **options)(function)
+            return compiled(cache=False)
 
     return decorate
 

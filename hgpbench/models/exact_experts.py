@@ -13,7 +13,7 @@ from numpy.linalg import LinAlgError
 from hgpbench.gp.committee import Committee, Kind, negligible
 from hgpbench.gp.exact import ExactProblem
 from hgpbench.gp.params import Bound, Layout
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
 from hgpbench.models.memory import CHUNK, Needs

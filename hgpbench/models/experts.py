@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from hgpbench.gp import loo, noise, vshgp
+from hgpbench.gp import collapsed, vshgp
 from hgpbench.gp.adam import Adam
-from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.params import Layout
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.process import PANEL_BYTES
@@ -95,11 +94,11 @@ class Expert:
         values = shared | self.values
         try:
             with np.errstate(all="ignore"):
-                vshgp.project(values, self.X, memory)
-                refined = vshgp.refine(values, self.y, memory, step.gamma, step.max_shift)
+                projection = vshgp.project(values, self.X, memory)
+                refined = vshgp.refine(values, self.y, projection, step.gamma, step.max_shift)
                 values |= {"lam": refined.lam, "w": refined.w}
-                state = vshgp.differentiate(values, self.y, memory)
-                left_out = loo.residuals(memory, state, self.y, float(values["mu0"]), PROBES)
+                state = vshgp.differentiate(values, self.y, projection)
+                left_out = vshgp.left_out_residuals(state, self.y, float(values["mu0"]), PROBES)
         except LinAlgError:
             return None
         bound = state.bound
@@ -117,9 +116,9 @@ class Expert:
         values, best = shared | self.values, -np.inf
         try:
             with np.errstate(all="ignore"):
-                vshgp.project(values, self.X, memory)
+                projection = vshgp.project(values, self.X, memory)
                 for _ in range(steps + 1):
-                    refined = vshgp.refine(values, self.y, memory)
+                    refined = vshgp.refine(values, self.y, projection)
                     if not refined.value > best:
                         break
                     best = refined.value
@@ -129,17 +128,17 @@ class Expert:
             return None
         if not np.isfinite(best):
             return None
-        return Contribution(best, max(memory.f.jitter, memory.g.jitter), np.nan, np.zeros(0))
+        return Contribution(best, projection.jitter, np.nan, np.zeros(0))
 
     def bound(self, shared: Values, memory: vshgp.Workspace) -> Contribution | None:
         """The bound as things stand; nothing changes."""
         try:
             with np.errstate(all="ignore"):
-                vshgp.project(shared | self.values, self.X, memory)
-                value = vshgp.refine(shared | self.values, self.y, memory).value
+                projection = vshgp.project(shared | self.values, self.X, memory)
+                value = vshgp.refine(shared | self.values, self.y, projection).value
         except LinAlgError:
             return None
-        return Contribution(value, max(memory.f.jitter, memory.g.jitter), np.nan, np.zeros(0))
+        return Contribution(value, projection.jitter, np.nan, np.zeros(0))
 
     def trial(
         self, shared: Values, layout: Layout, names: Names, part: Array, memory: vshgp.Workspace
@@ -181,30 +180,22 @@ class Expert:
 
     def noise(self, shared: Values, memory: vshgp.Workspace) -> Array:
         """The noise variances r = exp(mu_g - s2_g / 2) that the bound gives the expert's rows, (n,)."""
-        self._project_g(shared, memory)
-        q = noise.moments_alone(memory.g, self.values["lam"], float(shared["mu0"]), self.values["w"])
-        return np.exp(q.mu_g - 0.5 * q.s2_g)
+        g = vshgp.project_g(shared | self.values, self.X, memory)
+        return vshgp.noise_variances(g, self.values["lam"], float(shared["mu0"]), self.values["w"])
 
     def posteriors(
         self, shared: Values, memory: vshgp.Workspace, letters: str = "fg"
     ) -> dict[str, Posterior]:
         """q(f*) and q(g*), or one of them, rebuilt: too large to keep for all experts."""
-        f, g, found = memory.f, memory.g, {}
+        values, mu0, posteriors = shared | self.values, float(shared["mu0"]), {}
+        g = vshgp.project_g(values, self.X, memory)
         if "f" in letters:
-            rho = 1.0 / self.noise(shared, memory)
-            f.project(SEARD(float(shared["s2_kf"]), shared["ell_f"]), self.X, self.values["Xm"])
-            f.factor(rho)
-            found["f"] = f.posterior(f.solve((rho * self.y) @ f.V))
-        else:
-            self._project_g(shared, memory)
-            g.factor(self.values["lam"])
+            rho = 1.0 / vshgp.noise_variances(g, values["lam"], mu0, values["w"])
+            f = vshgp.project_f(values, self.X, memory).factor(rho)
+            posteriors["f"] = f.posterior(collapsed.mean(f, self.y))
         if "g" in letters:
-            found["g"] = g.posterior(self.values["w"], float(shared["mu0"]))
-        return found
-
-    def _project_g(self, shared: Values, memory: vshgp.Workspace) -> None:
-        kernel = SEARD(float(shared["s2_kg"]), shared["ell_g"])
-        memory.g.project(kernel, self.X, self.values["Xu"])
+            posteriors["g"] = g.factor(values["lam"]).posterior(values["w"], mu0)
+        return posteriors
 
     def state(self, whole: bool) -> Array:
         """All that is local, as one flat vector: parameters and, for the ``whole``, the memory of Adam."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, lbfgs
-from hgpbench.la.dense import Array
+from hgpbench.la import Array
 from hgpbench.models.experts import LOCAL
 from hgpbench.models.workers import Workers
 

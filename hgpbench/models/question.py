@@ -6,7 +6,7 @@ import numpy as np
 
 from hgpbench.gp.committee import Committee, Kind, negligible
 from hgpbench.gp.posterior import Posterior
-from hgpbench.la.dense import JITTER, rowdots
+from hgpbench.la import JITTER, rowdots
 from hgpbench.models.base import Array
 from hgpbench.models.initial import Values
 from hgpbench.models.partition import Index

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from hgpbench.columns import chunks
+from hgpbench.la import eigen
 from hgpbench.models.base import Array
 from hgpbench.models.scaling import Scaling
 
@@ -77,7 +77,7 @@ class _NormalEquations:
             Z = scaling.inputs(X[rows]) - x_mean
             gram += Z.T @ Z
             moment += Z.T @ (t[rows] - t_mean)
-        e, axes = eigh(gram)
+        e, axes = eigen(gram)
         seen = e > max(n, d) * np.finfo(float).eps * max(e[-1], np.finfo(float).tiny)
         e = np.where(seen, e, 0.0)
         weights = np.where(seen, axes.T @ moment, 0.0) / np.where(seen, e, 1.0)

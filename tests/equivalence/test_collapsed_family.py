@@ -122,10 +122,9 @@ def test_more_inducing_points_bring_vshgp_to_vhgp():
     bounds = []
     for m in (5, 15, 25, len(X)):
         values = FULL | {"Xm": X[:m], "Xu": X[:m], "w": np.zeros(m)}
-        workspace = vshgp.Workspace(len(X), m, m)
-        vshgp.project(values, X, workspace)
+        projection = vshgp.project(values, X, vshgp.Workspace(len(X), m, m))
         for _ in range(40):
-            step = vshgp.refine(values, Y, workspace)
+            step = vshgp.refine(values, Y, projection)
             values |= {"lam": step.lam, "w": step.w}
         bounds.append(step.value)
     assert (np.diff(bounds) > 0.0).all()

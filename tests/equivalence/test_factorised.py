@@ -16,9 +16,7 @@ LAM, N, M, U = FULL.pop("lam"), len(Y), len(FULL["Xm"]), len(FULL["Xu"])
 
 def q_of_lambda() -> Natural:
     """VSHGP's q(g_u), with its mean tied to lambda, in whitened coordinates."""
-    space = vshgp.Workspace(N, M, U)
-    vshgp.project(FULL, X, space)
-    V = space.g.V
+    V = vshgp.project(FULL, X, vshgp.Workspace(N, M, U)).g.V
     B = np.eye(U) + V.T @ (LAM[:, None] * V)
     return Natural.of(B @ ((LAM - 0.5) @ V), B)
 
@@ -81,11 +79,10 @@ def test_any_other_q_of_f_is_lower(q_g, optimum):
 @pytest.mark.parametrize("gamma", [0.1, 1.0])
 def test_the_natural_step_on_g_is_that_of_vshgp(q_g, optimum, gamma):
     # VSHGP keeps the covariance as lambda and the whitened mean free; its q(f_m) is the optimum.
-    space = vshgp.Workspace(N, M, U)
     values = FULL | {"lam": LAM, "w": q_g.q.mean}
-    vshgp.project(values, X, space)
-    V = space.g.V.copy()
-    refined = vshgp.refine(values, Y, space, gamma, max_shift=np.inf)
+    projection = vshgp.project(values, X, vshgp.Workspace(N, M, U))
+    V = projection.g.V.copy()
+    refined = vshgp.refine(values, Y, projection, gamma, max_shift=np.inf)
     found = q_g.step(evaluate(FULL, {"f": optimum.q, "g": q_g.q}).pulls["g"], gamma)
     assert_allclose(found.Lam, np.eye(U) + V.T @ (refined.lam[:, None] * V), rtol=1e-9)
     assert_allclose(found.q.mean, refined.w, rtol=1e-8)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hgpbench.gp import vshgp
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 from tests.gp.reference import dense_q_g, draw, kernel, prior, relative_error
 
 X, Y, VALUES = draw(seed=7)

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import collapsed
 from hgpbench.gp.process import Process
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 from tests.gp.reference import (
     central_differences,
     collapsed_values,
@@ -50,8 +50,7 @@ def test_derivative_by_each_noise_variance(kind):
     f = Process(len(X), len(VALUES["Xm"]))
 
     def value(r):
-        collapsed._project(VALUES, X, f, JITTER)
-        return collapsed.evaluate(f, r, Y, kind)
+        return collapsed.evaluate(collapsed._project(VALUES, X, f, JITTER), r, Y, kind)
 
     found, step = value(r).dr, 1e-6
     expected = [(value(r + h).value - value(r - h).value) / (2 * step) for h in step * np.eye(len(X))]
@@ -60,8 +59,7 @@ def test_derivative_by_each_noise_variance(kind):
 
 def test_noise_derivative_alone_agrees_with_the_full_one():
     r = np.random.default_rng(2).uniform(0.1, 2.0, len(X))
-    f = Process(len(X), len(VALUES["Xm"]))
-    collapsed._project(VALUES, X, f, JITTER)
+    f = collapsed._project(VALUES, X, Process(len(X), len(VALUES["Xm"])), JITTER)
     value, t = collapsed.evaluate_noise(f, r, Y)
     full = collapsed.evaluate(f, r, Y)
     assert value == pytest.approx(full.value, rel=1e-14)

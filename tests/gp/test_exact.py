@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 from hgpbench.gp.exact import POSITIVE, ExactProblem
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.params import Layout
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 
 KERNEL = SEARD(1.7, np.array([0.6, 1.9, 0.8]))
 SIGMA2 = 0.21

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import exact
 from hgpbench.gp.exact import ExactProblem, LargeExactProblem
-from hgpbench.la.dense import JITTER, MAX_JITTER
+from hgpbench.la import JITTER, MAX_JITTER
 from tests.gp.reference import central_differences, relative_error
 
 VALUES = {"s2_k": np.asarray(1.7), "ell": np.array([0.6, 1.9, 0.8]), "sigma2": np.asarray(0.21)}

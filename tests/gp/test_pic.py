@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 from hgpbench.gp import pic
 from hgpbench.gp.pic import Block, Blocks
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 from tests.gp.reference import (
     Values,
     central_differences,

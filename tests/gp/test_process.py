@@ -1,5 +1,7 @@
-"""What a latent process keeps from one call to the next, and when it must not."""
+"""What a latent process keeps from one step to the next, and when it must not."""
 
+import gc
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import collapsed, noise, process, vshgp
 from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.process import Process
+from hgpbench.gp.process import Outer, Process, Projected
 from hgpbench.gp.tasks import serially
 from tests.gp.reference import relative_error
 
@@ -18,83 +20,109 @@ X, WEIGHTS = RNG.normal(size=(N, 2)), RNG.uniform(0.5, 2.0, N)
 KERNEL = SEARD(1.3, np.array([0.8, 1.1]))
 
 
-def projected(kernel=KERNEL) -> Process:
-    process = Process(N, M)
-    process.project(kernel, X, X[:M])
-    return process
+def projected(kernel=KERNEL, memory=None) -> Projected:
+    return (memory or Process(N, M)).project(kernel, X, X[:M])
 
 
 @pytest.fixture
 def grams(monkeypatch):
     """How often V^T diag(weights) V was formed."""
-    calls, gram = [], Process.gram
+    calls, gram = [], Projected.gram
 
-    def counted(self, weights, out):
+    def counted(self, weights, *, out):
         calls.append(weights)
-        return gram(self, weights, out)
+        return gram(self, weights, out=out)
 
-    monkeypatch.setattr(Process, "gram", counted)
+    monkeypatch.setattr(Projected, "gram", counted)
     return calls
 
 
 def test_the_same_weights_are_conditioned_on_once(grams):
-    process = projected()
-    first = process.condition(WEIGHTS)
-    assert process.condition(WEIGHTS.copy()) == first
+    f = projected()
+    first = f.condition(WEIGHTS).explained()
+    assert_array_equal(f.condition(WEIGHTS.copy()).explained(), first)
     assert len(grams) == 1
 
 
 def test_factors_grow_into_conditions(grams):
-    process, other = projected(), projected()
-    assert process.factor(WEIGHTS) == process.condition(WEIGHTS) == process.factor(WEIGHTS)
+    f = projected()
+    explained = f.factor(WEIGHTS).explained()
+    assert_allclose(f.condition(WEIGHTS).explained(), explained, rtol=1e-9)
     assert len(grams) == 1
-    other.condition(WEIGHTS)
-    assert_array_equal(process.M, other.M)
-    process.factor(2.0 * WEIGHTS)
-    process.condition(2.0 * WEIGHTS)
-    assert not np.array_equal(process.M, other.M)
+    f.factor(2.0 * WEIGHTS)
+    assert len(grams) == 2
+    assert_array_equal(
+        f.condition(2.0 * WEIGHTS).explained(), projected().condition(2.0 * WEIGHTS).explained()
+    )
+
+
+def test_nothing_outlives_its_last_user():
+    """No cycle keeps large arrays until the collector comes: it counts objects, not bytes."""
+    gc.disable()
+    try:
+        f = projected()
+        y = np.sin(X[:, 0])
+        collapsed.evaluate(f, WEIGHTS, y)
+        noise.moments(f.condition(WEIGHTS), -1.0)
+        watched = weakref.ref(f)
+        del f
+        assert watched() is None
+    finally:
+        gc.enable()
 
 
 def test_explained_variances():
-    process = projected()
-    process.condition(WEIGHTS)
-    V = process.V
-    B = np.eye(M) + V.T @ (WEIGHTS[:, None] * V)
-    expected = np.diag(V @ (np.eye(M) - np.linalg.inv(B)) @ V.T)
-    assert_allclose(process.explained(), expected, rtol=1e-11)
-    assert_allclose(process.apply(process.M), expected, rtol=1e-9)
+    f = projected()
+    B = np.eye(M) + f.V.T @ (WEIGHTS[:, None] * f.V)
+    expected = np.diag(f.V @ (np.eye(M) - np.linalg.inv(B)) @ f.V.T)
+    assert_allclose(f.factor(WEIGHTS).explained(), expected, rtol=1e-11)
+    assert_allclose(f.condition(WEIGHTS).explained(), expected, rtol=1e-9)
+    assert f.factor(WEIGHTS).trace_B == pytest.approx(np.trace(B), rel=1e-13)
+    assert f.factor(WEIGHTS).logdet_B == pytest.approx(np.linalg.slogdet(B)[1], rel=1e-12)
+    assert_allclose(f.factor(WEIGHTS).solve(np.arange(M)), np.linalg.solve(B, np.arange(M)), rtol=1e-10)
 
 
 def test_weights_that_changed_in_place_are_other_weights():
-    process, weights = projected(), WEIGHTS.copy()
-    before = process.condition(weights)
+    f, weights = projected(), WEIGHTS.copy()
+    before = f.factor(weights).logdet_B
     weights[3] *= 2.0
-    assert process.condition(weights) == projected().condition(weights) != before
+    assert f.factor(weights).logdet_B == projected().factor(weights).logdet_B != before
 
 
 def test_another_kernel_or_other_weights_between_are_seen():
-    other = SEARD(0.7, np.array([1.5, 0.6]))
-    process = projected()
-    process.condition(WEIGHTS)
-    process.condition(2.0 * WEIGHTS)
-    assert process.condition(WEIGHTS) == projected().condition(WEIGHTS)
-    process.project(other, X, X[:M])
-    assert process.condition(WEIGHTS) == projected(other).condition(WEIGHTS)
+    other, memory = SEARD(0.7, np.array([1.5, 0.6])), Process(N, M)
+    f = projected(memory=memory)
+    f.condition(WEIGHTS)
+    f.condition(2.0 * WEIGHTS)
+    assert f.factor(WEIGHTS).logdet_B == projected().factor(WEIGHTS).logdet_B
+    again = projected(other, memory)
+    assert again.factor(WEIGHTS).logdet_B == projected(other).factor(WEIGHTS).logdet_B
 
 
 @pytest.mark.parametrize("way_back", ["vfe", "fitc", "noise"])
 def test_what_the_way_back_uses_up_is_made_again(way_back):
     y = np.sin(X[:, 0])
 
-    def there_and_back(process):
+    def there_and_back(f):
         if way_back == "noise":
-            q = noise.moments(process, WEIGHTS, -1.0)
-            return noise.pullback(process, WEIGHTS, -1.0, q, 0.1 * y, WEIGHTS, tied=True).grad.dZ
-        return collapsed.evaluate(process, WEIGHTS, y, way_back).grad.dZ
+            g = f.condition(WEIGHTS)
+            q = noise.moments(g, -1.0)
+            return noise.pullback(g, -1.0, q, 0.1 * y, WEIGHTS, tied=True).grad.dZ
+        return collapsed.evaluate(f, WEIGHTS, y, way_back).grad.dZ
 
-    process = projected()
-    first = there_and_back(process)
-    assert_array_equal(there_and_back(process), first)
+    f = projected()
+    first = there_and_back(f)
+    assert_array_equal(there_and_back(f), first)
+
+
+def test_a_way_back_is_taken_once_and_in_order():
+    f, outer = projected(), Outer(np.zeros(N), np.zeros(M), np.zeros(N), np.zeros(M))
+    back = f.condition(WEIGHTS)
+    with pytest.raises(RuntimeError, match="explained variances come first"):
+        back.pull_moments(WEIGHTS, [outer])
+    back.pull_weighted(outer, 0.0)
+    with pytest.raises(RuntimeError, match="used up"):
+        back.pull_weighted(outer, 0.0)
 
 
 def many_rows():
@@ -113,25 +141,25 @@ def everything(run=serially):
     """A natural step, the bound and its gradient after it, FITC's, and predictions."""
     values, X, y = many_rows()
     workspace = vshgp.Workspace(len(X), 9, 9, run)
-    vshgp.project(values, X, workspace)
-    step = vshgp.refine(values, y, workspace)
-    state = vshgp.differentiate(values | {"lam": step.lam, "w": step.w}, y, workspace)
-    fitc = collapsed.evaluate(workspace.f, np.full(len(y), 0.2), y, "fitc")
-    moments = workspace.f.posterior(fitc.alpha).moments(X, run=run)
+    projection = vshgp.project(values, X, workspace)
+    step = vshgp.refine(values, y, projection)
+    state = vshgp.differentiate(values | {"lam": step.lam, "w": step.w}, y, projection)
+    fitc = collapsed.evaluate(projection.f, np.full(len(y), 0.2), y, "fitc")
+    moments = fitc.factored.posterior(fitc.alpha).moments(X, run=run)
     grads = [np.atleast_1d(grad) for grad in state.bound.grads.values()]
     scalars = np.array([step.value, state.bound.value, fitc.value])
-    return len(workspace.f._shards), [scalars, step.lam, step.w, *grads, fitc.t, fitc.grad.dZ, *moments]
+    return len(workspace.f.shares), [scalars, step.lam, step.w, *grads, fitc.t, fitc.grad.dZ, *moments]
 
 
-def test_many_panels_are_dealt_out_to_shards_and_threads_change_no_bit(monkeypatch):
-    shards, unbroken = everything()
-    assert shards == 1
+def test_many_panels_are_dealt_out_to_shares_and_threads_change_no_bit(monkeypatch):
+    shares, unbroken = everything()
+    assert shares == 1
     monkeypatch.setattr(process, "PANEL_BYTES", 1)  # the fewest rows
-    shards, dealt = everything()
-    assert shards == 5  # 22 panels, no fewer than four a shard
-    for found, expected in zip(dealt, unbroken, strict=True):
-        assert relative_error(found, expected) < 1e-11
+    shares, dealt = everything()
+    assert shares == 5  # 22 panels, no fewer than four a share
+    for result, expected in zip(dealt, unbroken, strict=True):
+        assert relative_error(result, expected) < 1e-11
     with ThreadPoolExecutor(3) as pool:
         _, together = everything(lambda tasks: [None for _ in pool.map(lambda task: task(), tasks)])
-    for found, expected in zip(together, dealt, strict=True):
-        assert_array_equal(found, expected)
+    for result, expected in zip(together, dealt, strict=True):
+        assert_array_equal(result, expected)

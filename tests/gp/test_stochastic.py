@@ -112,10 +112,10 @@ def test_one_step_moves_the_log_noise_of_no_row_by_more_than_the_limit():
     workspace = Workspace(N, M, U)
     state = factorised.evaluate(values, climber.q, X, y, 10**6, workspace)
     free = climber.point.q["g"].step(state.pulls["g"], 1.0)
-    strip = workspace.strips["g"]
-    assert strip.shift(free.q.mean) > 2 * MAX_SHIFT
-    limited = natural_step(climber.point.q["g"], state.pulls["g"], 1.0, strip)
-    assert strip.shift(limited.q.mean) == pytest.approx(MAX_SHIFT)
+    batch = state.batches["g"]
+    assert batch.shift(free.q.mean) > 2 * MAX_SHIFT
+    limited = natural_step(climber.point.q["g"], state.pulls["g"], 1.0, batch)
+    assert batch.shift(limited.q.mean) == pytest.approx(MAX_SHIFT)
     assert_array_equal(limited.Lam, free.Lam)
     assert_allclose(limited.Lam @ limited.q.mean, limited.theta1)
 

@@ -7,9 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import noise, vshgp
-from hgpbench.gp.kernels import SEARD
-from hgpbench.gp.process import Process
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 from tests.gp.reference import (
     central_differences,
     dense_bound,
@@ -40,13 +38,14 @@ def test_value_is_the_sum_of_the_papers_four_terms(values):
 
 @pytest.mark.parametrize("values", MEANS.values(), ids=MEANS)
 def test_moments_and_kl_of_g_are_the_papers(values):
-    g = Process(len(X), len(values["Xu"]))
-    g.project(SEARD(float(values["s2_kg"]), values["ell_g"]), X, values["Xu"])
-    found = noise.moments(g, values["lam"], float(values["mu0"]), values.get("w"))
+    g = vshgp.project_g(values, X, workspace(values))
     _, _, mu_g, s2_g, kl = dense_q_g(values, X, JITTER)
-    assert_allclose(found.mu_g, mu_g, rtol=1e-11)
-    assert_allclose(found.s2_g, s2_g, rtol=1e-11)
-    assert found.kl == pytest.approx(kl, rel=1e-11)
+    for prepared in (g.factor(values["lam"]), g.condition(values["lam"])):
+        q = noise.moments(prepared, float(values["mu0"]), values.get("w"))
+        assert_allclose(q.mu_g, mu_g, rtol=1e-11)
+        assert_allclose(q.s2_g, s2_g, rtol=1e-11)
+        assert_allclose(q.r, np.exp(mu_g - 0.5 * s2_g), rtol=1e-11)
+        assert q.kl == pytest.approx(kl, rel=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_one_workspace_serves_many_evaluations_and_arguments_stay_whole():
     before = {name: value.copy() for name, value in FREE.items()}
     first = vshgp.bound(TIED, X, Y, shared)
     vshgp.bound(FREE | {"ell_g": 3.0 * FREE["ell_g"]}, X, -Y, shared)
-    vshgp.refine(FREE, Y, shared)
+    vshgp.refine(FREE, Y, vshgp.project(FREE, X, shared))
     again = vshgp.bound(TIED, X, Y, shared)
     assert again.value == first.value
     for name in TIED:
@@ -134,11 +133,10 @@ def test_a_singular_kernel_matrix_is_reported():
 
 
 def refined(values, steps, gamma=1.0):
-    shared = workspace(values)
-    vshgp.project(values, X, shared)
+    projection = vshgp.project(values, X, workspace(values))
     trail = []
     for _ in range(steps):
-        step = vshgp.refine(values, Y, shared, gamma)
+        step = vshgp.refine(values, Y, projection, gamma)
         trail.append(step.value)
         values = values | {"lam": step.lam, "w": step.w}
     return values, np.array(trail)
@@ -159,17 +157,14 @@ def test_natural_steps_climb_to_the_stationary_point_of_the_tied_bound():
 def test_a_natural_step_moves_no_mean_further_than_allowed():
     outlier = Y.copy()
     outlier[0] = 1e4
-    shared = workspace(FREE)
-    vshgp.project(FREE, X, shared)
-    step = vshgp.refine(FREE, outlier, shared, max_shift=0.5)
-    shift = shared.g.V @ (step.w - FREE["w"])
+    projection = vshgp.project(FREE, X, workspace(FREE))
+    step = vshgp.refine(FREE, outlier, projection, max_shift=0.5)
+    shift = projection.g.V @ (step.w - FREE["w"])
     assert np.abs(shift).max() == pytest.approx(0.5, rel=1e-12)
 
 
 def test_a_natural_step_of_length_zero_stays():
-    shared = workspace(FREE)
-    vshgp.project(FREE, X, shared)
-    step = vshgp.refine(FREE, Y, shared, gamma=0.0)
+    step = vshgp.refine(FREE, Y, vshgp.project(FREE, X, workspace(FREE)), gamma=0.0)
     assert_array_equal(step.lam, FREE["lam"])
     assert_array_equal(step.w, FREE["w"])
 
@@ -177,8 +172,7 @@ def test_a_natural_step_of_length_zero_stays():
 def test_noise_without_bound_leaves_everything_finite():
     loud = FREE | {"mu0": np.asarray(80.0)}
     shared = workspace(loud)
-    vshgp.project(loud, X, shared)
-    step = vshgp.refine(loud, Y, shared)
+    step = vshgp.refine(loud, Y, vshgp.project(loud, X, shared))
     assert (step.lam > 0.0).all()
     found = vshgp.bound(loud | {"lam": step.lam, "w": step.w}, X, Y, shared)
     assert np.isfinite(found.value)

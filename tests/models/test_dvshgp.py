@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
-from hgpbench.gp import loo, vshgp
+from hgpbench.gp import vshgp
 from hgpbench.gp.kernels import SEARD
 from hgpbench.models import DVSHGP
 from hgpbench.models.experts import SHARED, Expert, Step, shared_layout
@@ -54,8 +54,8 @@ def test_an_expert_has_the_bound_and_the_gradient_of_vshgp(expert: Expert) -> No
 def test_a_visit_follows_the_gradient_at_the_refined_noise(expert: Expert) -> None:
     shared, layout, memory = shared_values(), shared_layout(2), vshgp.Workspace(60, 12, 8)
     before = dict(expert.values)
-    vshgp.project(shared | before, expert.X, memory)
-    refined = vshgp.refine(shared | before, expert.y, memory, 0.7)
+    projection = vshgp.project(shared | before, expert.X, memory)
+    refined = vshgp.refine(shared | before, expert.y, projection, 0.7)
     expected = vshgp.bound(shared | before | {"lam": refined.lam, "w": refined.w}, expert.X, expert.y, memory)
     found = expert.visit(shared, layout, Step(rate=0.01, gamma=0.7), memory)
     assert found.value == pytest.approx(expected.value, rel=1e-12)
@@ -105,10 +105,10 @@ def test_posteriors_are_those_of_vshgp(expert: Expert) -> None:
 def test_leave_one_out_residuals_are_those_of_fits_without_the_row(expert: Expert) -> None:
     shared, memory = shared_values(), vshgp.Workspace(60, 12, 8)
     state = vshgp.evaluate(shared | expert.values, expert.X, expert.y, memory)
-    found = loo.residuals(memory, state, expert.y, -1.7, slice(None, None, 7))
+    found = vshgp.left_out_residuals(state, expert.y, -1.7, slice(None, None, 7))
     r, kernel = expert.noise(shared, memory), SEARD(1.3, shared["ell_f"])
     Kmm, Knm = (
-        kernel.gram(expert.values["Xm"]) + 1.3e-6 * np.eye(12),
+        kernel.cross(expert.values["Xm"], expert.values["Xm"]) + 1.3e-6 * np.eye(12),
         kernel.cross(expert.X, expert.values["Xm"]),
     )
     for place, n in enumerate(range(0, 60, 7)):

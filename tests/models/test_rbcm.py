@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp.committee import Committee
 from hgpbench.gp.exact import ExactProblem
-from hgpbench.la.dense import JITTER
+from hgpbench.la import JITTER
 from hgpbench.models import RBCM, ExactGP
 from hgpbench.models.exact_experts import LANES, ExactShard, Question, drawn, lanes, total
 from hgpbench.models.partition import partition

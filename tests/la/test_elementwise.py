@@ -9,18 +9,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import vshgp
-from hgpbench.la import passes
-from hgpbench.la.dense import blas
-from hgpbench.la.passes import Outer, Terms
+from hgpbench.la import elementwise
+from hgpbench.la.elementwise import Outer, Panel, Terms
 
-COMPILED = passes.compiled
+COMPILED = elementwise.compiled
 needs_numba = pytest.mark.skipif(COMPILED is None, reason="the extra 'jit' is not installed")
 EPS = np.finfo(float).eps
 
 
 @pytest.fixture(params=["numpy", pytest.param("numba", marks=needs_numba)])
 def way(request, monkeypatch):
-    monkeypatch.setattr(passes, "compiled", COMPILED if request.param == "numba" else None)
+    monkeypatch.setattr(elementwise, "compiled", COMPILED if request.param == "numba" else None)
     return request.param
 
 
@@ -39,7 +38,7 @@ def test_augment(way, kind):
         X = np.asarray(X, order="F" if kind == "F" else "C")
         X.flags.writeable = kind != "read-only"
     scaled = (X.astype(np.float64) - shift) / ell
-    found = passes.augment(X, shift, ell)
+    found = elementwise.augment(X, shift, ell)
     assert found.flags.c_contiguous
     assert_allclose(found[:, :3], scaled, rtol=2 * EPS)
     assert_array_equal(found[:, 3], 1.0)
@@ -51,14 +50,14 @@ def test_exponential_is_exact_to_two_units(way, order):
     x = np.concatenate([np.linspace(-708.0, 708.0, 9973), np.linspace(-1.0, 1.0, 2027)])
     A = np.asarray(x.reshape(120, 100), order=order)
     exact = np.exp(A.astype(np.longdouble))
-    assert passes.exponential(A) is A
+    assert elementwise.exp_(A) is A
     assert np.abs(A / exact - 1).max() < 2 * EPS
 
 
 def test_exponential_of_what_lies_outside(way):
     A = np.array([0.0, -0.0, -1e5, -np.inf, np.nan, 1e5, np.inf])
     with np.errstate(over="ignore"):
-        passes.exponential(A)
+        elementwise.exp_(A)
     assert_array_equal(A[:2], 1.0)
     assert_allclose(A[2:4], 0.0, atol=1e-300)
     assert np.isnan(A[4])
@@ -67,7 +66,7 @@ def test_exponential_of_what_lies_outside(way):
 
 def test_exponential_of_a_slice_leaves_the_rest_alone(way):
     A = np.ones((4, 6))
-    passes.exponential(A[:, 1:3])
+    elementwise.exp_(A[:, 1:3])
     expected = np.ones((4, 6))
     expected[:, 1:3] = np.e
     assert_allclose(A, expected, rtol=2 * EPS)
@@ -76,36 +75,44 @@ def test_exponential_of_a_slice_leaves_the_rest_alone(way):
 def test_scale(way):
     rng = np.random.default_rng(3)
     V, weights, out = rng.normal(size=(9, 37)), rng.normal(size=9), np.full((9, 37), np.nan)
-    assert passes.scale(V, weights, out) is out
+    assert elementwise.scale_rows(V, weights, out=out) is out
     assert_array_equal(out, weights[:, None] * V)
 
 
-def test_modulate(way):
+@pytest.mark.parametrize("own", [False, True], ids=["slopes are covariances", "slopes of their own"])
+def test_modulate(way, own):
     rng = np.random.default_rng(0)
-    W, K = rng.normal(size=(2, 9, 37))
-    expected = W * K
-    assert_allclose(passes.modulate(W, K), expected.sum(axis=1), rtol=1e-14, atol=1e-14)
+    W, K, D = rng.normal(size=(3, 9, 37))
+    sums, expected = (W * K).sum(axis=1), W * (D if own else K)
+    assert_allclose(elementwise.modulate(W, K, D if own else K), sums, rtol=1e-13, atol=1e-13)
     assert_array_equal(W, expected)
 
 
 @pytest.mark.parametrize("n_outer", [0, 1, 2])
 @pytest.mark.parametrize("with_applied", [False, True])
-def test_add_sums(way, n_outer, with_applied):
+@pytest.mark.parametrize("own", [False, True], ids=["slopes are covariances", "slopes of their own"])
+def test_add_sums(way, own, n_outer, with_applied):
     rng = np.random.default_rng(1)
     n, m, rows = 23, 37, slice(5, 18)
-    W, K, P = rng.normal(size=(3, n, m))
+    W, K, D, P = rng.normal(size=(4, n, m))
+    D = D if own else K
     X_aug, start = rng.normal(size=(n, 4)), np.asfortranarray(rng.normal(size=(m, 4)))
     weights, applied = rng.normal(size=(2, n))
     weights.flags.writeable = False  # as parameters may be
-    outer = [Outer(rng.normal(size=n), rng.normal(size=m), np.full(n, np.nan)) for _ in range(n_outer)]
-    dense = weights[:, None] * W * K + sum(np.outer(left, right) * K for left, right, _ in outer)
+    outer = [Outer(rng.normal(size=n), rng.normal(size=m)) for _ in range(n_outer)]
+    dense = (weights[:, None] * W + sum(np.outer(left, right) for left, right in outer)) * D
     if with_applied:
         dense += applied[:, None] * P
     terms = Terms(weights, outer, P, applied if with_applied else None)
     sums, expected = start.copy(order="F"), start + dense[rows].T @ X_aug[rows]
-    found = passes.add_sums(terms, rows, W[rows].copy(), K[rows], X_aug[rows], sums, blas)
-    assert_allclose(found, (W * K)[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
+    K_rows = K[rows]
+    panel = Panel(rows, K_rows, D[rows] if own else K_rows, X_aug[rows])
+    slope_sums = np.full(n, np.nan)
+    row_sums = elementwise.add_sums(terms, panel, W[rows].copy(), sums, slope_sums)
+    assert_allclose(row_sums, (W * K)[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
     assert_allclose(sums, expected, rtol=1e-13, atol=1e-13)
+    if own:
+        assert_allclose(slope_sums[rows], dense[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
 
 
 @needs_numba
@@ -127,7 +134,7 @@ def test_the_bound_is_the_same_either_way(monkeypatch, free):
     if free:
         values["w"] = rng.normal(size=m)
     ours = vshgp.bound(values, X, y, vshgp.Workspace(n, m, m))
-    monkeypatch.setattr(passes, "compiled", None)
+    monkeypatch.setattr(elementwise, "compiled", None)
     plain = vshgp.bound(values, X, y, vshgp.Workspace(n, m, m))
     assert_allclose(ours.value, plain.value, rtol=1e-13)
     for name, grad in plain.grads.items():
@@ -138,7 +145,7 @@ def test_the_bound_is_the_same_either_way(monkeypatch, free):
 def test_numba_without_a_folder_to_cache_in(tmp_path):
     """Compiled anew where nothing can be kept: nobody can write below a file."""
     (tmp_path / "file").touch()
-    code = "from hgpbench.la import passes; import numpy as np; print(passes.exponential(np.zeros(3)))"
+    code = "from hgpbench.la import elementwise; import numpy as np; print(elementwise.exp_(np.zeros(3)))"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file" / "folder")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
