@@ -337,7 +337,7 @@ def schema() -> None:
 
     from hgpbench import config
 
-    typer.echo(json.dumps(config.schema(), indent=1))
+    typer.echo(json.dumps(config.json_schema(), indent=1))
 
 
 @app.command()

@@ -15,11 +15,10 @@ from hgpbench.bench.job import Job
 from hgpbench.bench.manifest import Entry as ManifestEntry
 from hgpbench.bench.manifest import Manifest
 from hgpbench.bench.record import Record
-from hgpbench.config import Entry, Experiment
+from hgpbench.config import Entry, Experiment, SplitConfig
 from hgpbench.data.source import Source, open_source
 from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError, DataError
-from hgpbench.schema import SplitConfig
 from hgpbench.words import nearest
 
 State = Literal["pending", "done", "failed", "skipped"]

@@ -22,7 +22,7 @@ from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
 from hgpbench.bench.record import Record, Status
-from hgpbench.schema import Limits
+from hgpbench.config import Limits
 
 POLL = 0.05  # seconds
 WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hgpbench import config, reproducing, shipped, yamlfile
+from hgpbench import config, reproducing, shipped
 from hgpbench.bench import plan
+from hgpbench.config import yamlfile
 from hgpbench.errors import ConfigError
 
 TEXT = "name: x\ndataset: toy\nsplit: {train: 30, test: 20}\nmodels:\n  a: {model: gp, max_iter: 5}\n  b: {model: mean}\nsweep:\n  a: {restarts: [0, 1]}\n"

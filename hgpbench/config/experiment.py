@@ -1,25 +1,26 @@
-"""Experiment files: YAML in, a frozen Experiment out, or one line that says what is wrong and where."""
+"""An experiment file, checked: its quick variant, its labels, its sweeps spread out into entries."""
 
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from hgpbench import shipped, yamlfile
-from hgpbench.errors import ConfigError
-from hgpbench.schema import (
+from hgpbench import shipped
+from hgpbench.config import mistakes, yamlfile
+from hgpbench.config.schema import (
     DatasetConfig,
     ExperimentConfig,
     Limits,
     QuickConfig,
-    Scalar,
     SplitConfig,
     Sweep,
     Value,
 )
+from hgpbench.config.yamlfile import Document
+from hgpbench.errors import ConfigError
 from hgpbench.words import nearest
 
 MAX_RUNS = 100_000
@@ -52,7 +53,7 @@ class Experiment:
     repeats: int
     limits: Limits
     entries: tuple[Entry, ...]
-    document: yamlfile.Document = field(repr=False, compare=False)
+    document: Document = field(repr=False, compare=False)
 
 
 def load(name_or_path: str, quick: bool = False) -> Experiment:
@@ -62,24 +63,26 @@ def load(name_or_path: str, quick: bool = False) -> Experiment:
         if not path.is_file():
             raise ConfigError(f"{path}: no such file; shipped configs: {', '.join(shipped.names('configs'))}")
         return check(yamlfile.read(path), quick)
-    found = shipped.find("configs", name_or_path)
-    if found is None:
+    shipped_file = shipped.find("configs", name_or_path)
+    if shipped_file is None:
         allowed = shipped.names("configs")
         raise ConfigError(
             f"no config {name_or_path!r}{nearest(name_or_path, allowed)}; "
             f"give a .yaml file or one of: {', '.join(allowed)}"
         )
-    return check(yamlfile.read(found), quick)
+    return check(yamlfile.read(shipped_file), quick)
 
 
-def check(document: yamlfile.Document, quick: bool = False) -> Experiment:
+def check(document: Document, quick: bool = False) -> Experiment:
     """Validate a parsed file; ConfigError names file, line, key and the nearest allowed key."""
     if not isinstance(document.data, dict):
-        raise ConfigError(f"{document.path}:1: an experiment is a mapping with keys {_listed(_fields(()))}")
+        raise ConfigError(
+            f"{document.path}:1: an experiment is a mapping with keys {', '.join(mistakes.keys())}"
+        )
     try:
         raw = ExperimentConfig.model_validate(document.data)
     except ValidationError as error:
-        raise ConfigError(_explain(document, error)) from None
+        raise ConfigError(mistakes.explain(document, error)) from None
     _check_labels(document, raw)
     if quick:
         raw = _quick(document, raw)
@@ -98,18 +101,12 @@ def check(document: yamlfile.Document, quick: bool = False) -> Experiment:
     )
 
 
-def schema() -> dict[str, Any]:
-    """JSON Schema of an experiment file."""
-    body = ExperimentConfig.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, "title": "hgpbench experiment"}
-
-
 def _dataset(text: str) -> DatasetConfig:
     name, _, variant = text.partition(":")
     return DatasetConfig(name=name, variant=variant or None)
 
 
-def _check_labels(document: yamlfile.Document, raw: ExperimentConfig) -> None:
+def _check_labels(document: Document, raw: ExperimentConfig) -> None:
     """Whatever names a label must name one of ``models``."""
     quick = raw.quick or QuickConfig()
     named: dict[tuple[str, ...], Iterable[str]] = {
@@ -128,7 +125,7 @@ def _check_labels(document: yamlfile.Document, raw: ExperimentConfig) -> None:
                 )
 
 
-def _quick(document: yamlfile.Document, raw: ExperimentConfig) -> ExperimentConfig:
+def _quick(document: Document, raw: ExperimentConfig) -> ExperimentConfig:
     """The experiment with what its ``quick`` section changes, under a name of its own."""
     quick = raw.quick
     if quick is None:
@@ -153,7 +150,7 @@ def _quick(document: yamlfile.Document, raw: ExperimentConfig) -> ExperimentConf
     )
 
 
-def _entries(document: yamlfile.Document, raw: ExperimentConfig) -> Iterable[Entry]:
+def _entries(document: Document, raw: ExperimentConfig) -> Iterable[Entry]:
     seen: set[str] = set()
     for base, given in raw.models.items():
         params = dict(given or {})
@@ -192,71 +189,3 @@ def _word(value: Value) -> str:
     if isinstance(value, list):
         return "+".join(_word(part) for part in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _explain(document: yamlfile.Document, error: ValidationError) -> str:
-    """The first problem in one line, and how many more there are."""
-    problems = error.errors(include_url=False)
-    # Of a union's complaints the one that got furthest into the file is the one that was meant.
-    first = max(problems, key=lambda p: (p["type"] == "extra_forbidden", len(_in_file(document, p["loc"]))))
-    location = _in_file(document, first["loc"])
-    where, key = document.where(location), ".".join(map(str, location)) or "the file"
-    if first["type"] == "extra_forbidden":
-        allowed = _fields(location[:-1])
-        return (
-            f"{where}: {key}: unknown key{nearest(str(location[-1]), allowed)}; allowed: {_listed(allowed)}"
-        )
-    if first["type"] == "missing":
-        key = ".".join(map(str, (*location, first["loc"][-1])))
-        return f"{where}: {key}: required key is missing"
-    if first["type"] == "value_error":
-        return f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}"
-    given = first.get("input")
-    said = f"{given!r:.60} is not allowed" if isinstance(given, Scalar) else "not allowed"
-    allowed_here = _describe(location) or first["msg"].removeprefix("Input should be ")
-    return f"{where}: {key}: {said}; allowed: {allowed_here}"
-
-
-def _in_file(document: yamlfile.Document, location: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Drop the names of union branches, which pydantic puts into a location but no file contains."""
-    kept: tuple[int | str, ...] = ()
-    for part in location:
-        if (*kept, part) in document.lines:
-            kept = (*kept, part)
-    return kept
-
-
-_MODELS: dict[str, type[BaseModel]] = {
-    "": ExperimentConfig,
-    "split": SplitConfig,
-    "limits": Limits,
-    "dataset": DatasetConfig,
-    "quick": QuickConfig,
-    "quick.split": SplitConfig,
-    "quick.dataset": DatasetConfig,
-}
-
-
-def _fields(location: tuple[int | str, ...]) -> list[str]:
-    model = _MODELS.get(".".join(map(str, location)), ExperimentConfig)
-    return list(model.model_fields)
-
-
-def _describe(location: tuple[int | str, ...]) -> str:
-    """What a key may hold, in words."""
-    location = location[1:] if location[:2] in {("quick", "models"), ("quick", "sweep")} else location
-    if location[:1] == ("models",) and len(location) > 1:
-        return (
-            "a mapping of parameters, or nothing"
-            if len(location) == 2
-            else "a number, text, true, false, null, or a list"
-        )
-    if location[:1] == ("sweep",) and len(location) > 1:
-        return "parameter: [values, ...], or a list of parameter mappings, none of them empty"
-    model = _MODELS.get(".".join(map(str, location[:-1])))
-    info = model.model_fields.get(str(location[-1])) if model and location else None
-    return (info.description or "") if info else ""
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(words)

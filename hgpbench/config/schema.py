@@ -1,6 +1,6 @@
 """The keys of an experiment file and what each may hold."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -79,8 +79,6 @@ Sweep = (
     dict[Name, Annotated[list[Value], Field(min_length=1)]]
     | Annotated[list[dict[Name, Value]], Field(min_length=1)]
 )
-
-
 Parameters = dict[Name, dict[Name, Value] | None]
 
 
@@ -118,7 +116,6 @@ class ExperimentConfig(_Strict):
         default={},
         description="label: lists of values, one run for each combination; or a list of parameter sets",
     )
-
     quick: QuickConfig | None = Field(
         default=None, description="a mapping with dataset, split, repeats, models, sweep and leave_out"
     )
@@ -129,3 +126,9 @@ class ExperimentConfig(_Strict):
         if value.lower() in _RESERVED:
             raise ValueError(f"{value!r} is the name of a folder that results/ already has; choose another")
         return value
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of an experiment file."""
+    body = ExperimentConfig.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, "title": "hgpbench experiment"}
