@@ -5,10 +5,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from hgpbench.bench import campaign
 from hgpbench.bench.campaign import Campaign, Options, Tally
+from hgpbench.bench.supervise import Interrupted
+from hgpbench.commands import listings
+from hgpbench.commands.display import RunDisplay
+from hgpbench.commands.endings import EXIT_INTERRUPTED, complain
 from hgpbench.config import Experiment
-from hgpbench.display import RunDisplay
 from hgpbench.errors import ConfigError
 
 
@@ -46,12 +51,21 @@ def prepare(experiments: Sequence[Experiment], chosen: Options) -> list[Campaign
     return [campaign.prepare(experiment, chosen) for experiment in experiments]
 
 
+def plans(campaigns: Sequence[Campaign]) -> str:
+    """What would run, for a dry run to print."""
+    return "\n\n".join(listings.plan(prepared) for prepared in campaigns)
+
+
 def perform(campaigns: Sequence[Campaign]) -> Tally:
-    """Run what is due, experiment by experiment."""
+    """Run what is due, experiment by experiment; an interrupt ends the command with its own exit code."""
     tally = Tally()
-    for prepared in campaigns:
-        with RunDisplay(prepared.experiment.name, len(prepared.due)) as display:
-            tally += campaign.perform(prepared, display)
-        if prepared.options.fail_fast and tally.failed:
-            break
+    try:
+        for prepared in campaigns:
+            with RunDisplay(prepared.experiment.name, len(prepared.due)) as display:
+                tally += campaign.perform(prepared, display)
+            if prepared.options.fail_fast and tally.failed:
+                break
+    except Interrupted as signal:
+        complain(f"interrupted by {signal}; type the same command to continue")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     return tally
