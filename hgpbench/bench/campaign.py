@@ -1,6 +1,5 @@
 """An experiment from its plan to its last run: what is cached, what runs now, what is set aside."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +14,11 @@ from hgpbench.bench.plan import Planned
 from hgpbench.bench.record import Record
 from hgpbench.bench.supervise import Supervisor, Watcher
 from hgpbench.config import Experiment
-from hgpbench.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says about how to run."""
+    """How to run, as the command line says it: what ``run`` offers, ``reproduce`` in part."""
 
     results: Path
     seeds: tuple[int, ...] | None = None  # None: as many as the config's repeats
@@ -103,24 +101,6 @@ def estimate(campaign: Campaign) -> tuple[float, int]:
         else:
             unknown += 1
     return known / campaign.options.parallel, unknown
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """``0-9``, ``3`` or ``0,2,5-7``."""
-    seeds: list[int] = []
-    for part in text.split(","):
-        found = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
-        if found is None:
-            raise ConfigError(
-                f"--seeds {text}: {part.strip()!r} is not a seed or a range; write 0-9 or 0,2,5-7"
-            )
-        first, last = int(found[1]), int(found[2] or found[1])
-        if last < first or last - first >= 10_000:
-            raise ConfigError(
-                f"--seeds {text}: {part.strip()!r} is not a range from small to large of at most 10,000"
-            )
-        seeds.extend(range(first, last + 1))
-    return tuple(dict.fromkeys(seeds))
 
 
 def _write_manifest(campaign: Campaign) -> None:

@@ -7,7 +7,17 @@ import typer
 
 from hgpbench.commands.completion import config_names
 from hgpbench.commands.endings import EXIT_FAILED_RUNS
-from hgpbench.commands.options import DryRun, Jobs, Out, Quick, Repeats, Seeds, Threads
+from hgpbench.commands.options import (
+    DryRun,
+    Jobs,
+    Out,
+    Quick,
+    Repeats,
+    Seeds,
+    Threads,
+    chosen_seeds,
+    command_line,
+)
 from hgpbench.commands.report import write_report
 
 
@@ -38,10 +48,18 @@ def reproduce(
     choice = reproducing.choose(names or (), quick)
     if not dry_run:
         forks.warm()
+    from hgpbench.bench.campaign import Options
     from hgpbench.commands import campaigns
 
-    chosen = campaigns.options(out, repeats, seeds, threads=threads, parallel=jobs, retry_failed=True)
-    prepared = campaigns.prepare(choice.experiments, chosen)
+    options = Options(
+        results=out,
+        seeds=chosen_seeds(repeats, seeds),
+        threads=threads,
+        parallel=jobs,
+        retry_failed=True,
+        command=command_line(),
+    )
+    prepared = campaigns.prepare(choice.experiments, options)
     for line in (*choice.replaced, *choice.missing):
         typer.echo(line, err=True)
     if dry_run:

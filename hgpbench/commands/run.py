@@ -7,7 +7,17 @@ import typer
 
 from hgpbench.commands.completion import config_names
 from hgpbench.commands.endings import EXIT_FAILED_RUNS
-from hgpbench.commands.options import DryRun, Jobs, Out, Quick, Repeats, Seeds, Threads
+from hgpbench.commands.options import (
+    DryRun,
+    Jobs,
+    Out,
+    Quick,
+    Repeats,
+    Seeds,
+    Threads,
+    chosen_seeds,
+    command_line,
+)
 
 
 def run(
@@ -49,20 +59,21 @@ def run(
     experiments = [config.load(name, quick) for name in configs]
     if not dry_run:
         forks.warm()  # loads the heavy libraries beside us
+    from hgpbench.bench.campaign import Options
     from hgpbench.commands import campaigns
 
-    chosen = campaigns.options(
-        out,
-        repeats,
-        seeds,
-        only=only or (),
+    options = Options(
+        results=out,
+        seeds=chosen_seeds(repeats, seeds),
+        only=tuple(only or ()),
         threads=threads,
         parallel=jobs,
         force=force,
         retry_failed=retry_failed,
         fail_fast=fail_fast,
+        command=command_line(),
     )
-    prepared = campaigns.prepare(experiments, chosen)
+    prepared = campaigns.prepare(experiments, options)
     if dry_run:
         typer.echo(campaigns.plans(prepared))
         return
