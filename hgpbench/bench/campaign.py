@@ -107,9 +107,8 @@ def _write_manifest(campaign: Campaign) -> None:
     """Add the planned runs to those that earlier commands planned for the same settings."""
     experiment, options = campaign.experiment, campaign.options
     folder = options.results / experiment.name
-    every_label = plan.make(experiment, [0], (), options.threads)
-    settings = {job.label: job.setting for job in every_label}
-    new = plan.manifest(experiment, [planned.job for planned in campaign.planned])
+    jobs = [planned.job for planned in campaign.planned]
+    new, settings = plan.manifest(experiment, jobs), plan.settings(experiment, jobs)
     manifests.write(folder, new.merged_with(manifests.find(folder), settings))
 
 

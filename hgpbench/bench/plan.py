@@ -3,7 +3,7 @@
 import fnmatch
 import inspect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
@@ -61,6 +61,18 @@ def manifest(experiment: Experiment, jobs: Sequence[Job]) -> Manifest:
     """What the report needs to find the runs of these jobs."""
     entries = tuple(ManifestEntry(j.label, j.model, j.seed, j.folder.as_posix(), j.setting) for j in jobs)
     return Manifest(experiment.name, experiment.title, jobs[0].dataset, jobs[0].split, entries)
+
+
+def settings(experiment: Experiment, jobs: Sequence[Job]) -> dict[str, str]:
+    """The setting of every label in the file's order, also of those that ``--only`` left out of the jobs."""
+    planned = {job.label: job for job in jobs}
+    for entry in experiment.entries:
+        if entry.label not in planned:
+            params = parameters(entry, experiment)
+            planned[entry.label] = replace(
+                jobs[0], label=entry.label, model=entry.model, params=params, swept=entry.swept
+            )
+    return {entry.label: planned[entry.label].setting for entry in experiment.entries}
 
 
 def states(jobs: Iterable[Job], results: Path) -> list[Planned]:

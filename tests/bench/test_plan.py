@@ -70,3 +70,10 @@ def test_only_takes_labels_bases_and_patterns(only: list[str], labels: list[str]
 def test_a_mistake_is_found_before_anything_runs(old: str, new: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         plan.make(experiment(TEXT.replace(old, new)), [0], (), None)
+
+
+def test_settings_are_of_every_label_whatever_was_planned() -> None:
+    some, every = (plan.make(experiment(), [0, 1], only, None) for only in (["b"], []))
+    settings = plan.settings(experiment(), some)
+    assert settings == plan.settings(experiment(), every) == {job.label: job.setting for job in every}
+    assert list(settings) == ["a:restarts=0", "a:restarts=1", "b"]
