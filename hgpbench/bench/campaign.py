@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from statistics import mean
 
@@ -71,7 +72,7 @@ def prepare(experiment: Experiment, options: Options) -> Campaign:
     return Campaign(experiment, options, tuple(plan.states(jobs, options.results)))
 
 
-def perform(campaign: Campaign, watcher: Watcher) -> Tally:
+def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> Tally:
     """Write the manifest, run what is due, count how it ended."""
     experiment, options = campaign.experiment, campaign.options
     due = campaign.due
@@ -84,6 +85,7 @@ def perform(campaign: Campaign, watcher: Watcher) -> Tally:
         limits=experiment.limits,
         origin={**provenance.collect(), "command": options.command},
         watcher=watcher,
+        server=server,
         parallel=options.parallel,
         fail_fast=options.fail_fast,
     )

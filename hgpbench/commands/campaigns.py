@@ -1,6 +1,7 @@
 """Experiments one after the other, with a display: what ``run`` and ``reproduce`` share."""
 
 from collections.abc import Sequence
+from multiprocessing.context import ForkServerContext
 
 import typer
 
@@ -23,13 +24,13 @@ def plans(campaigns: Sequence[Campaign]) -> str:
     return "\n\n".join(listings.plan(prepared) for prepared in campaigns)
 
 
-def perform(campaigns: Sequence[Campaign]) -> Tally:
+def perform(campaigns: Sequence[Campaign], server: ForkServerContext) -> Tally:
     """Run what is due, experiment by experiment; an interrupt ends the command with its own exit code."""
     tally = Tally()
     try:
         for prepared in campaigns:
             with RunDisplay(prepared.experiment.name, len(prepared.due)) as display:
-                tally += campaign.perform(prepared, display)
+                tally += campaign.perform(prepared, display, server)
             if prepared.options.fail_fast and tally.failed:
                 break
     except Interrupted as signal:

@@ -46,8 +46,7 @@ def reproduce(
     from hgpbench.bench import forks
 
     choice = reproducing.choose(names or (), quick)
-    if not dry_run:
-        forks.warm()
+    server = None if dry_run else forks.warm()
     from hgpbench.bench.campaign import Options
     from hgpbench.commands import campaigns
 
@@ -62,10 +61,10 @@ def reproduce(
     prepared = campaigns.prepare(choice.experiments, options)
     for line in (*choice.replaced, *choice.missing):
         typer.echo(line, err=True)
-    if dry_run:
+    if server is None:  # a dry run
         typer.echo(campaigns.plans(prepared))
         return
-    tally = campaigns.perform(prepared)
+    tally = campaigns.perform(prepared, server)
     write_report(out, plot=True, html=True, names=[experiment.name for experiment in choice.experiments])
     typer.echo(str(tally), err=True)
     if tally.failed or choice.missing:

@@ -57,8 +57,7 @@ def run(
     from hgpbench.bench import forks
 
     experiments = [config.load(name, quick) for name in configs]
-    if not dry_run:
-        forks.warm()  # loads the heavy libraries beside us
+    server = None if dry_run else forks.warm()  # loads the heavy libraries beside us
     from hgpbench.bench.campaign import Options
     from hgpbench.commands import campaigns
 
@@ -74,10 +73,10 @@ def run(
         command=command_line(),
     )
     prepared = campaigns.prepare(experiments, options)
-    if dry_run:
+    if server is None:  # a dry run
         typer.echo(campaigns.plans(prepared))
         return
-    tally = campaigns.perform(prepared)
+    tally = campaigns.perform(prepared, server)
     typer.echo(str(tally))
     if tally.failed:
         raise typer.Exit(EXIT_FAILED_RUNS)
