@@ -40,11 +40,19 @@ def write_report(
     """Build a report, print its first format, and tell what was written and what could not be read."""
     from hgpbench import report as reports
     from hgpbench.commands.display import counting
+    from hgpbench.report.paper.supplement import supplement
 
     folder = out or path / reports.FOLDER
     with counting("scoring runs") as progress:
         built = reports.build(
-            path, folder, formats=formats, plot=plot, html=html, names=names, progress=progress
+            path,
+            folder,
+            formats=formats,
+            plot=plot,
+            html=html,
+            names=names,
+            progress=progress,
+            supplier=supplement,
         )
     typer.echo(built.text)
     for problem in built.problems:

@@ -1,7 +1,8 @@
 """The paper's printed numbers beside ours."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from hgpbench.report import numbers
 from hgpbench.report.collect import Experiment
@@ -61,21 +62,25 @@ def comparisons(experiment: Experiment) -> list[Comparison]:
     ]
 
 
-def notes(experiment: Experiment) -> list[str]:
+def notes(experiment: Experiment, compared: Sequence[Comparison]) -> list[str]:
     """What to know about the printed numbers."""
-    shown = {each.place for each in comparisons(experiment)}
+    shown = {each.place for each in compared}
     return [f"Published values, {p.place}: {p.about}" for p in printouts(experiment) if p.place in shown]
 
 
-def table(experiment: Experiment) -> Table | None:
+def table(experiment: Experiment, compared: Sequence[Comparison]) -> Table | None:
     """Ours, published, difference; None where the paper prints nothing of it."""
-    found = comparisons(experiment)
-    if not found:
+    if not compared:
         return None
     other = "; ".join(each.words for each in departures(experiment))
     caption = f"Published values beside ours ({other})" if other else "Published values beside ours"
     headings = ("model", "quantity", "ours", "published", "difference", "place")
-    return Table(caption, headings, tuple(tuple(_cells(each)) for each in found))
+    return Table(caption, headings, tuple(tuple(_cells(each)) for each in compared))
+
+
+def as_data(each: Comparison) -> dict[str, Any]:
+    """A comparison for JSON."""
+    return {**asdict(each), "published": each.published, "difference": each.difference}
 
 
 def _cells(each: Comparison) -> Iterator[Cell]:

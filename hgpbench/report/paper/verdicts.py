@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import chain
+from typing import Any, Literal
 
 from hgpbench.report.collect import Experiment
 from hgpbench.report.paper import claims_large, claims_medium, claims_sinc2d, claims_toy
@@ -56,17 +57,16 @@ def judge(experiment: Experiment) -> list[Verdict]:
     ]
 
 
-def judge_all(experiments: Sequence[Experiment]) -> list[Verdict]:
-    """Every claim once, by the fullest experiment that decides it."""
-    judged: dict[str, list[Verdict]] = {}
-    for experiment in experiments:
-        for verdict in judge(experiment):
-            judged.setdefault(verdict.claim.id, []).append(verdict)
+def judge_all(experiments: Sequence[Experiment], judged: Iterable[Sequence[Verdict]]) -> list[Verdict]:
+    """Every claim once, by the fullest experiment that decides it, from the verdicts of each alone."""
+    of_claim: dict[str, list[Verdict]] = {}
+    for verdict in chain.from_iterable(judged):
+        of_claim.setdefault(verdict.claim.id, []).append(verdict)
     chosen = _fullest(experiments)
     return [
         _survey(claim, claim.test, chosen)
         if isinstance(claim.test, Survey)
-        else min(judged.get(claim.id, [Verdict(claim, "not run", "")]), key=_rank)
+        else min(of_claim.get(claim.id, [Verdict(claim, "not run", "")]), key=_rank)
         for claim in CLAIMS
     ]
 
@@ -84,9 +84,8 @@ def counts(verdicts: Iterable[Verdict]) -> str:
     return ", ".join(said) + besides
 
 
-def table(experiment: Experiment) -> Table | None:
+def table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table | None:
     """The claims about one experiment; None where the paper makes none."""
-    verdicts = judge(experiment)
     if not verdicts:
         return None
     other = "; ".join(each.words for each in departures(experiment))
@@ -94,9 +93,9 @@ def table(experiment: Experiment) -> Table | None:
     return _table(f"Claims of the paper{runs}: {counts(verdicts)}", verdicts)
 
 
-def notes(experiment: Experiment) -> list[str]:
-    """How to read the claims."""
-    if not judge(experiment):
+def notes(verdicts: Sequence[Verdict]) -> list[str]:
+    """How to read the claims, where there are any."""
+    if not verdicts:
         return []
     return [
         "Claims: means over the seeds that all models of a claim have finished (n of them; true on so many "
@@ -118,6 +117,22 @@ def summary_table(verdicts: Sequence[Verdict]) -> Table:
     ]
     caption = f"All claims of the paper: {counts(verdicts)}"
     return _prose(caption, ("verdict", "our settings", "claim", "what the paper says", "place"), rows)
+
+
+def as_data(verdict: Verdict) -> dict[str, Any]:
+    """A verdict for JSON."""
+    claim = verdict.claim
+    return {
+        "id": claim.id,
+        "place": claim.place,
+        "says": claim.says,
+        "criterion": claim.test.words,
+        "verdict": verdict.ruling,
+        "our_settings": verdict.ours,
+        "figures": verdict.figures,
+        "experiments": verdict.experiments,
+        "departures": [each.words for each in verdict.departures],
+    }
 
 
 def _table(caption: str, verdicts: Sequence[Verdict]) -> Table:

@@ -268,7 +268,8 @@ def test_claims_about_several_datasets(make, claim) -> None:
             worlds["protein"] = changed(worlds["protein"], name, "msll_gaussian", 0.1)
 
     def rule(made):
-        judged = verdicts.judge_all([make(name, world) for name, world in made.items()])
+        experiments = [make(name, world) for name, world in made.items()]
+        judged = verdicts.judge_all(experiments, map(verdicts.judge, experiments))
         return next(each for each in judged if each.claim.id == claim.id)
 
     assert rule(worlds).ruling == "holds"

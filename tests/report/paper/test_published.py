@@ -100,14 +100,19 @@ def test_ours_published_and_difference(make) -> None:
     assert math.isnan(found["rbcm", "smse"].difference)
 
 
+def tabled(experiment):
+    return values.table(experiment, values.comparisons(experiment))
+
+
 def test_the_table_shows_difference_place_and_departure(make) -> None:
-    table = values.table(make("electric", {"dvshgp": {"smse": 0.003}}, n_train=200_000))
+    table = tabled(make("electric", {"dvshgp": {"smse": 0.003}}, n_train=200_000))
     assert table is not None
     assert "200,000 training rows where the paper has 2,000,000" in table.caption
     rows = [[cell.text for cell in row] for row in table.rows]
     assert ["dvshgp", "SMSE", "0.003000 ± 0", "0.0020", "+0.0010 (+50 %)", "VI-C, table"] in rows
-    assert values.table(make("protein", {"dvshgp": {}})) is None
-    assert values.notes(make("electric", {"linear": {}})) == []
+    assert tabled(make("protein", {"dvshgp": {}})) is None
+    linear = make("electric", {"linear": {}})
+    assert values.notes(linear, values.comparisons(linear)) == []
 
 
 def test_noise_variances_and_speed_ups(make) -> None:

@@ -3,13 +3,16 @@
 import json
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from hgpbench import report
 from hgpbench.report.collect import collect
-from hgpbench.report.document import closing, section
+from hgpbench.report.document import write_up
 from hgpbench.report.page import page
+from hgpbench.report.paper import verdicts
+from hgpbench.report.paper.supplement import supplement
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +31,9 @@ def results(results_at, fake, tmp_path_factory):
 @pytest.fixture(scope="module")
 def built(results: Path, tmp_path_factory) -> dict[str, str]:
     out = tmp_path_factory.mktemp("out")
-    made = report.build(results, out, formats=("md", "latex", "json"))
+    made = report.build(results, out, formats=("md", "latex", "json"), supplier=supplement)
     assert made.problems == ()
-    found = collect(results).experiments
-    html = page([section(each) for each in found], {}, (), closing(found))
+    html = page(write_up(collect(results), supplement), {})
     return {"html": html, **{path.suffix[1:]: path.read_text(encoding="utf-8") for path in made.files}}
 
 
@@ -103,13 +105,30 @@ def test_json_has_the_numbers(built) -> None:
 
 
 def test_one_experiment_alone_has_no_closing_table(results: Path) -> None:
-    text = report.build(results / "sinc2d").text
+    text = report.build(results / "sinc2d", supplier=supplement).text
     assert "**Claims of the paper" in text
     assert "All claims of the paper" not in text
 
 
 def test_a_report_without_the_papers_experiments_is_as_before(results: Path) -> None:
-    text = report.build(results / "demo").text
+    text = report.build(results / "demo", supplier=supplement).text
     assert "paper says" not in text
     assert "Published values" not in text
-    assert closing(collect(results / "demo").experiments).verdicts == ()
+    (closing,) = supplement(collect(results / "demo").experiments).closings
+    assert (closing.tables, closing.data) == ((), ())
+
+
+def test_an_experiment_is_judged_once_a_report(results: Path, tmp_path: Path, monkeypatch) -> None:
+    judge = Mock(wraps=verdicts.judge)
+    monkeypatch.setattr(verdicts, "judge", judge)
+    report.build(results, tmp_path, formats=("md", "latex", "json", "csv"), html=True, supplier=supplement)
+    assert [call.args[0].name for call in judge.call_args_list] == ["demo", "sinc2d", "toy-quick"]
+
+
+def test_without_the_paper_a_report_tells_of_the_runs_alone(results: Path, tmp_path: Path) -> None:
+    text = report.build(results, tmp_path, formats=("md", "json")).text
+    assert "dvshgp" in text
+    assert "paper" not in text.replace("as in the paper", "")
+    body = json.loads((tmp_path / "report.json").read_text())
+    assert "claims" not in body
+    assert not {"published", "claims", "beyond"} & body["experiments"][0].keys()

@@ -1,10 +1,18 @@
 """How verdicts are told: settings, variants, counts, and the choice of the fullest experiment."""
 
 from hgpbench.report.paper import verdicts
-from hgpbench.report.paper.verdicts import counts, judge, judge_all
+from hgpbench.report.paper.verdicts import counts, judge
 
 FITC = "sinc2d/fitc-noise"
 SMALL, LARGE = ({"fitc": {"noise_var": value}, "vsgp": {"noise_var": 0.03}} for value in (0.003, 0.02))
+
+
+def judge_all(experiments):
+    return verdicts.judge_all(experiments, [judge(each) for each in experiments])
+
+
+def table(experiment):
+    return verdicts.table(experiment, judge(experiment))
 
 
 def of(found, name: str):
@@ -71,15 +79,15 @@ def test_each_claim_is_counted_once(make) -> None:
 
 
 def test_tables(make) -> None:
-    table = verdicts.table(make("sinc2d-quick", SMALL, n_train=500))
-    assert table is not None
-    assert table.is_prose
-    assert "quick variant; 500 training rows where the paper has 10,000" in table.caption
-    assert table.headings == ("verdict", "what the paper says", "counts as true if", "figures")
-    assert ["holds (quick)" for row in table.rows if row[0].text == "holds (quick)"] == ["holds (quick)"]
-    assert verdicts.table(make("toy", {}, dataset={"name": "mine"})) is None
+    quick = table(make("sinc2d-quick", SMALL, n_train=500))
+    assert quick is not None
+    assert quick.is_prose
+    assert "quick variant; 500 training rows where the paper has 10,000" in quick.caption
+    assert quick.headings == ("verdict", "what the paper says", "counts as true if", "figures")
+    assert ["holds (quick)" for row in quick.rows if row[0].text == "holds (quick)"] == ["holds (quick)"]
+    assert table(make("toy", {}, dataset={"name": "mine"})) is None
     with_paper = {label: {"msll_gaussian": -1.0} for label in ("ehsod", "ehsod-paper", "vsgp", "rbcm")}
-    assert "our settings" in verdicts.table(make("sinc2d", with_paper)).headings
+    assert "our settings" in table(make("sinc2d", with_paper)).headings
     every = verdicts.summary_table(judge_all([make("sinc2d", SMALL)]))
     assert len(every.rows) == len(verdicts.CLAIMS)
     assert every.headings == ("verdict", "claim", "what the paper says", "place")
