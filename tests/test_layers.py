@@ -19,8 +19,8 @@ ALLOWED: dict[str, set[str]] = {
     "data": BASE | {""},
     "bench": BASE | {"models", "data", "config", "metrics", "prediction", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
-    "reproducing": BASE | {"config", "data"},
-    "commands": BASE | {"config", "data", "models", "bench", "report", "reproducing", ""},
+    "paper": BASE | {"report", "bench", "config", "data"},
+    "commands": BASE | {"config", "data", "models", "bench", "report", "paper", ""},
     "cli": {"commands", "errors", ""},
     "__main__": {"cli"},
     "columns": set(),
@@ -78,6 +78,14 @@ def test_imports_point_downwards(path: Path) -> None:
             assert target == layer or target in ALLOWED[layer], f"{path} imports {name}"
         elif root in CONFINED:
             assert layer in CONFINED[root], f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("layer", ["report", "paper"])
+def test_reports_are_made_from_what_was_stored(layer: str) -> None:
+    stored = {"hgpbench.bench.record", "hgpbench.bench.manifest"}
+    for path in (PACKAGE / layer).rglob("*.py"):
+        used = {name for name in imports_of(path) if name.startswith("hgpbench.bench")}
+        assert all(any(f"{name}.".startswith(f"{module}.") for module in stored) for name in used), path
 
 
 def test_gp_imports_numpy_and_scipy_only() -> None:

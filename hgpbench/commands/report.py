@@ -40,7 +40,7 @@ def write_report(
     """Build a report, print its first format, and tell what was written and what could not be read."""
     from hgpbench import report as reports
     from hgpbench.commands.display import counting
-    from hgpbench.report.paper.supplement import supplement
+    from hgpbench.paper.supplement import supplement
 
     folder = out or path / reports.FOLDER
     with counting("scoring runs") as progress:

@@ -42,10 +42,10 @@ def reproduce(
 
     The report goes to DIR/report. Full size takes days; start with --quick. Exit codes as for run.
     """
-    from hgpbench import reproducing
     from hgpbench.bench import forks
+    from hgpbench.paper.reproduce import choose
 
-    choice = reproducing.choose(names or (), quick)
+    choice = choose(names or (), quick)
     server = None if dry_run else forks.warm()
     from hgpbench.bench.campaign import Options
     from hgpbench.commands import campaigns

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from hgpbench import config, reproducing, shipped
+from hgpbench import config, shipped
 from hgpbench.bench import plan
 from hgpbench.config import yamlfile
 from hgpbench.errors import ConfigError
+from hgpbench.paper import reproduce
 
 TEXT = "name: x\ndataset: toy\nsplit: {train: 30, test: 20}\nmodels:\n  a: {model: gp, max_iter: 5}\n  b: {model: mean}\nsweep:\n  a: {restarts: [0, 1]}\n"
 
@@ -18,7 +19,7 @@ def experiment(text: str = TEXT) -> config.Experiment:
 
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize(
-    "name", [*reproducing.PAPER, *reproducing.STAND_INS.values(), "electric-200k", "electric-rbcm"]
+    "name", [*reproduce.PAPER, *reproduce.STAND_INS.values(), "electric-200k", "electric-rbcm"]
 )
 def test_the_parameters_of_the_papers_experiments_fit_their_models(name: str, quick: bool) -> None:
     loaded = config.load(name, quick)

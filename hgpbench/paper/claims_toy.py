@@ -3,9 +3,9 @@
 import math
 from dataclasses import replace
 
-from hgpbench.report.paper.claim import Claim, on
-from hgpbench.report.paper.criteria import Criterion, alike, at_least, at_most, both, either, lower, share
-from hgpbench.report.paper.curves import agree_on_lambda, approaches, local_lambda, sooner
+from hgpbench.paper.claim import Claim, on
+from hgpbench.paper.criteria import Criterion, alike, at_least, at_most, both, either, lower, share
+from hgpbench.paper.curves import agree_on_lambda, approaches, local_lambda, sooner
 
 ACCURATE = 0.9  # correlation of the logs
 FACTOR = 2.0  # root mean square

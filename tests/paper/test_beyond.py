@@ -2,7 +2,7 @@
 
 import pytest
 
-from hgpbench.report.paper.beyond import sentences
+from hgpbench.paper.beyond import sentences
 
 TABLE_WORDS = "The paper's own numbers contradict its words (SVSHGP comes next to DVSHGP in SMSE)"
 

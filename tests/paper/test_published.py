@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from hgpbench import shipped
-from hgpbench.report.paper import published, values
-from hgpbench.report.paper.published import Printout, Published, Setup, load
+from hgpbench.paper import published, values
+from hgpbench.paper.published import Printout, Published, Setup, load
 
 ELECTRIC = {  # the paper's table, column by column
     "dvshgp": (0.0020, -3.4456, 11.05),

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from hgpbench.bench import record
+from hgpbench.paper import verdicts
+from hgpbench.paper.curves import approaches, sooner
+from hgpbench.paper.evidence import Evidence
 from hgpbench.report.collect import collect
-from hgpbench.report.paper import verdicts
-from hgpbench.report.paper.curves import approaches, sooner
-from hgpbench.report.paper.evidence import Evidence
 
 ROWS = 300
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from hgpbench.report.paper.evidence import SHORT, TITLES, Evidence, Sample, called, listed
+from hgpbench.paper.evidence import SHORT, TITLES, Evidence, Sample, called, listed
 from hgpbench.report.summary import Stat
 
 Outcome = bool | None

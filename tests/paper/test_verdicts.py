@@ -1,7 +1,7 @@
 """How verdicts are told: settings, variants, counts, and the choice of the fullest experiment."""
 
-from hgpbench.report.paper import verdicts
-from hgpbench.report.paper.verdicts import counts, judge
+from hgpbench.paper import verdicts
+from hgpbench.paper.verdicts import counts, judge
 
 FITC = "sinc2d/fitc-noise"
 SMALL, LARGE = ({"fitc": {"noise_var": value}, "vsgp": {"noise_var": 0.03}} for value in (0.003, 0.02))

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hgpbench.report.paper.criteria import Criterion, Finding, Outcome
-from hgpbench.report.paper.evidence import Evidence
+from hgpbench.paper.criteria import Criterion, Finding, Outcome
+from hgpbench.paper.evidence import Evidence
 
 
 @dataclass(frozen=True)

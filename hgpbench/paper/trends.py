@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from itertools import pairwise
 
+from hgpbench.paper.criteria import Criterion, Finding, Outcome
+from hgpbench.paper.evidence import TITLES, Evidence, called
 from hgpbench.report.numbers import plain
-from hgpbench.report.paper.criteria import Criterion, Finding, Outcome
-from hgpbench.report.paper.evidence import TITLES, Evidence, called
 
 Curve = dict[float, float]  # mean score by the value of the parameter, smallest first
 

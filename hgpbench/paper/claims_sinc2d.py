@@ -1,8 +1,8 @@
 """Claims about the synthetic dataset of two inputs (section VI-A)."""
 
-from hgpbench.report.paper.claim import Claim, on
-from hgpbench.report.paper.claims_toy import captures
-from hgpbench.report.paper.criteria import (
+from hgpbench.paper.claim import Claim, on
+from hgpbench.paper.claims_toy import captures
+from hgpbench.paper.criteria import (
     alike,
     at_least,
     at_most,

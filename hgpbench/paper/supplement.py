@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from hgpbench.paper import beyond, values, verdicts
+from hgpbench.paper.verdicts import Verdict
 from hgpbench.report.collect import Experiment
-from hgpbench.report.paper import beyond, values, verdicts
-from hgpbench.report.paper.verdicts import Verdict
 from hgpbench.report.supplement import Addition, Closing, Remarks, Supplement
 
 BEYOND = "What the paper does not say"

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hgpbench.paper.evidence import Evidence, paper_label
+from hgpbench.paper.published import Quantity, departures, printouts
 from hgpbench.report import numbers
 from hgpbench.report.collect import Experiment
-from hgpbench.report.paper.evidence import Evidence, paper_label
-from hgpbench.report.paper.published import Quantity, departures, printouts
 from hgpbench.report.summary import Stat
 from hgpbench.report.tables import Cell, Table
 

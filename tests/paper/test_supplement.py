@@ -8,11 +8,11 @@ from unittest.mock import Mock
 import pytest
 
 from hgpbench import report
+from hgpbench.paper import verdicts
+from hgpbench.paper.supplement import supplement
 from hgpbench.report.collect import collect
 from hgpbench.report.document import write_up
 from hgpbench.report.page import page
-from hgpbench.report.paper import verdicts
-from hgpbench.report.paper.supplement import supplement
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hgpbench import config, reproducing, shipped
+from hgpbench import config, shipped
 from hgpbench.data import store
 from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError
+from hgpbench.paper import reproduce
 
 
 @pytest.fixture
@@ -25,17 +26,17 @@ def put(folder: Path, name: str, variant: str | None = None) -> None:
 
 
 def test_without_data_the_synthetic_experiments_remain(folder: Path) -> None:
-    choice = reproducing.choose((), quick=False)
+    choice = reproduce.choose((), quick=False)
     assert [e.name for e in choice.experiments] == ["toy", "toy-lambda", "toy-convergence", "sinc2d"]
     assert [line.split()[0] for line in choice.missing] == [
-        name for name in reproducing.PAPER if config.load(name).dataset not in {"toy", "sinc2d"}
+        name for name in reproduce.PAPER if config.load(name).dataset not in {"toy", "sinc2d"}
     ]
     assert all("hgpbench fetch" in line for line in choice.missing)
 
 
 def test_a_part_of_the_data_is_run_under_its_own_name(folder: Path) -> None:
     put(folder, "sarcos", "subset")
-    choice = reproducing.choose(("sarcos",), quick=True)
+    choice = reproduce.choose(("sarcos",), quick=True)
     (experiment,) = choice.experiments
     assert (experiment.name, experiment.variant) == ("sarcos-subset-quick", "subset")
     (line,) = choice.replaced
@@ -45,22 +46,22 @@ def test_a_part_of_the_data_is_run_under_its_own_name(folder: Path) -> None:
 def test_the_full_data_come_first(folder: Path) -> None:
     put(folder, "sarcos")
     put(folder, "sarcos", "subset")
-    choice = reproducing.choose(("sarcos",), quick=False)
+    choice = reproduce.choose(("sarcos",), quick=False)
     assert [e.name for e in choice.experiments] == ["sarcos"]
     assert not choice.replaced
 
 
 def test_a_named_experiment_must_be_able_to_run(folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"electric: .*hgpbench fetch electric"):
-        reproducing.choose(("toy", "electric"), quick=False)
+        reproduce.choose(("toy", "electric"), quick=False)
 
 
 def test_an_unknown_experiment_is_named_with_the_nearest(folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"'toi' is not an experiment of the paper; did you mean 'toy'\?"):
-        reproducing.choose(("toi",), quick=False)
+        reproduce.choose(("toi",), quick=False)
 
 
 def test_every_experiment_is_shipped_with_a_quick_variant() -> None:
-    names = [*reproducing.PAPER, *reproducing.STAND_INS.values()]
+    names = [*reproduce.PAPER, *reproduce.STAND_INS.values()]
     assert set(names) <= set(shipped.names("configs"))
     assert all(config.load(name, quick=True).name == f"{name}-quick" for name in names)

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from hgpbench.config import QUICK
 from hgpbench.report.collect import Experiment
 
 SOURCE = "published.yaml"
-QUICK = "-quick"  # ends the name of an experiment's quick variant
 SIZES = "other sizes"
 
 Quantity = Literal["smse", "msll", "seconds", "hours", "noise_var", "speedup"]

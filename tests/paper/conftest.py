@@ -12,10 +12,11 @@ import pytest
 from hgpbench.bench.manifest import Entry, Manifest
 from hgpbench.bench.record import Arrays, Record
 from hgpbench.metrics import METRICS
+from hgpbench.paper.published import load
 from hgpbench.prediction import Prediction
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.digest import NOISE_QUANTILES, Digest, compute
-from hgpbench.report.paper.published import load
+from tests.report.conftest import Fake, Results
 
 Numbers = Mapping[str, Any]  # quantity -> value, or one value per seed; besides trace and elbo
 
@@ -95,6 +96,16 @@ def empty() -> Digest:
     prediction = Prediction.gaussian(np.zeros(2), np.ones(2), 1.0)
     arrays = Arrays(np.arange(2), np.array([-1.0, 1.0]), prediction)
     return compute(record(entry, {}, {}, (2, 2)), arrays)
+
+
+@pytest.fixture(scope="session")
+def fake() -> Callable[..., Fake]:
+    return Fake
+
+
+@pytest.fixture(scope="session")
+def results_at() -> Callable[[Path], Results]:
+    return Results
 
 
 @pytest.fixture(scope="session")

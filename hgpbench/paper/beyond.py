@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hgpbench.paper.claims_sinc2d import ALL
+from hgpbench.paper.criteria import Criterion
+from hgpbench.paper.evidence import PAPER, Evidence, called
+from hgpbench.paper.published import counterpart, departures, printouts
+from hgpbench.paper.values import OURS
+from hgpbench.paper.verdicts import CLAIMS
 from hgpbench.report.collect import Experiment
 from hgpbench.report.numbers import plain
-from hgpbench.report.paper.claims_sinc2d import ALL
-from hgpbench.report.paper.criteria import Criterion
-from hgpbench.report.paper.evidence import PAPER, Evidence, called
-from hgpbench.report.paper.published import counterpart, departures, printouts
-from hgpbench.report.paper.values import OURS
-from hgpbench.report.paper.verdicts import CLAIMS
 
 SIMPLE = {
     "linear": "Linear regression (linear)",

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench.bench import record
+from hgpbench.paper.criteria import Criterion, Finding
+from hgpbench.paper.evidence import Evidence, called, listed
 from hgpbench.report.collect import Run
 from hgpbench.report.numbers import plain
-from hgpbench.report.paper.criteria import Criterion, Finding
-from hgpbench.report.paper.evidence import Evidence, called, listed
 
 Array = NDArray[np.float64]
 _LAST = 0.1  # share of a stochastic trace that is averaged for its level at the end

@@ -1,8 +1,8 @@
 """Claims about protein, sarcos and 3droad (section VI-B)."""
 
-from hgpbench.report.paper.claim import Claim, on
-from hgpbench.report.paper.claims_sinc2d import ALL, NEARLY_CONSTANT
-from hgpbench.report.paper.criteria import (
+from hgpbench.paper.claim import Claim, on
+from hgpbench.paper.claims_sinc2d import ALL, NEARLY_CONSTANT
+from hgpbench.paper.criteria import (
     alike,
     at_least,
     at_most,
@@ -14,7 +14,7 @@ from hgpbench.report.paper.criteria import (
     share,
     unsteady,
 )
-from hgpbench.report.paper.trends import improves, poorer_from, wavers, worsens_slightly
+from hgpbench.paper.trends import improves, poorer_from, wavers, worsens_slightly
 
 HETEROSCEDASTIC = ("dvshgp", "svshgp", "gpvc", "dpic", "fitc", "ehsod")
 SCORED = tuple(name for name in ALL if name != "dpic")  # the paper has no MSLL of dPIC

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from hgpbench.report.paper.claim import Claim, Survey, on
-from hgpbench.report.paper.claims_medium import SCORED
-from hgpbench.report.paper.claims_sinc2d import ALL
-from hgpbench.report.paper.criteria import Criterion, both, highest, lower, lowest, most, same_sign, some
-from hgpbench.report.paper.evidence import listed
-from hgpbench.report.paper.trends import drop, flat, quicker, steadily_falls
+from hgpbench.paper.claim import Claim, Survey, on
+from hgpbench.paper.claims_medium import SCORED
+from hgpbench.paper.claims_sinc2d import ALL
+from hgpbench.paper.criteria import Criterion, both, highest, lower, lowest, most, same_sign, some
+from hgpbench.paper.evidence import listed
+from hgpbench.paper.trends import drop, flat, quicker, steadily_falls
 
 LARGE = ("dvshgp", "svshgp", "dpic", "ehsod", "svgp", "rbcm")
 LARGE_SCORED = tuple(name for name in LARGE if name != "dpic")

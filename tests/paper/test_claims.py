@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from hgpbench.report.paper import verdicts
-from hgpbench.report.paper.claim import Survey
-from hgpbench.report.paper.verdicts import CLAIMS
+from hgpbench.paper import verdicts
+from hgpbench.paper.claim import Survey
+from hgpbench.paper.verdicts import CLAIMS
 
 MODELS = ("dvshgp", "svshgp", "gpvc", "dpic", "fitc", "ehsod", "vsgp", "rbcm")
 

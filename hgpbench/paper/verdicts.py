@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
+from hgpbench.paper import claims_large, claims_medium, claims_sinc2d, claims_toy
+from hgpbench.paper.claim import Claim, Survey
+from hgpbench.paper.criteria import Criterion, Outcome
+from hgpbench.paper.evidence import AS_IN_PAPER, PAPER, Evidence
+from hgpbench.paper.published import SIZES, Departure, counterpart, departures
 from hgpbench.report.collect import Experiment
-from hgpbench.report.paper import claims_large, claims_medium, claims_sinc2d, claims_toy
-from hgpbench.report.paper.claim import Claim, Survey
-from hgpbench.report.paper.criteria import Criterion, Outcome
-from hgpbench.report.paper.evidence import AS_IN_PAPER, PAPER, Evidence
-from hgpbench.report.paper.published import SIZES, Departure, counterpart, departures
 from hgpbench.report.tables import Cell, Table
 
 CLAIMS: tuple[Claim, ...] = (

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from hgpbench.report.paper.criteria import alike, every, lower, lowest, most, near_best, some, unsteady
-from hgpbench.report.paper.evidence import Evidence, listed, paper_label, quantities
+from hgpbench.paper.criteria import alike, every, lower, lowest, most, near_best, some, unsteady
+from hgpbench.paper.evidence import Evidence, listed, paper_label, quantities
 
 
 @pytest.mark.parametrize(
