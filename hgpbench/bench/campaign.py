@@ -140,7 +140,7 @@ def _tally(planned: Sequence[Planned], due: Sequence[Job], ended: dict[str, Reco
 
 def _earlier_times(job: Job, results: Path) -> list[float]:
     """Total times of finished runs of the same setting, or else of the same model on the same dataset."""
-    found = [record for path in (results / job.folder.parent).glob("*/") if (record := records.find(path))]
-    done = [record for record in found if record.status == "done"]
+    stored = [record for path in (results / job.folder.parent).glob("*/") if (record := records.find(path))]
+    done = [record for record in stored if record.status == "done"]
     same = [r for r in done if r.params == job.params and r.split == job.split]
     return [record.timings["total_wall"] for record in same or done]

@@ -49,11 +49,11 @@ def _below_print(experiment: Experiment) -> Iterator[str]:
         ours = Evidence(experiment, ours=True)
         for label in candidates if printed else ():
             best = min(printed, key=lambda name: printed[name])
-            found = ours.sample([label], score)
-            if label in found.means and found.means[label] < printed[best]:
+            sample = ours.sample([label], score)
+            if label in sample.means and sample.means[label] < printed[best]:
                 yield (
                     f"{SIMPLE.get(label, f'A linear mean function ({label})')} has {title} "
-                    f"{plain(found.means[label])} (n = {len(found.seeds)}{_where(experiment)}), below "
+                    f"{plain(sample.means[label])} (n = {len(sample.seeds)}{_where(experiment)}), below "
                     "every one that the paper prints: the lowest there is "
                     f"{plain(printed[best])}, of {called(best)}."
                 )
@@ -98,14 +98,16 @@ def _settings(experiment: Experiment) -> Iterator[str]:
     evidence = Evidence(experiment, ours=True)
     for paper in experiment.labels:
         ours = paper.replace(PAPER, "")
-        found = [evidence.sample((ours, paper), name) for name in (*_SCORES, "total_seconds")]
-        if ours == paper or any(sample.missing for sample in found):
+        samples = [evidence.sample((ours, paper), name) for name in (*_SCORES, "total_seconds")]
+        if ours == paper or any(sample.missing for sample in samples):
             continue
-        smse, msll = (f"{plain(each.means[ours])} (paper's {plain(each.means[paper])})" for each in found[:2])
-        share = plain(found[2].means[ours] / found[2].means[paper], 2)
+        smse, msll = (
+            f"{plain(each.means[ours])} (paper's {plain(each.means[paper])})" for each in samples[:2]
+        )
+        share = plain(samples[2].means[ours] / samples[2].means[paper], 2)
         yield (
             f"With our settings in place of the paper's, {ours} has SMSE {smse} and MSLL {msll} in {share} "
-            f"times the time (n = {len(found[0].seeds)})."
+            f"times the time (n = {len(samples[0].seeds)})."
         )
 
 
@@ -131,9 +133,9 @@ def _own_words(experiment: Experiment) -> Iterator[str]:
     base, printed = counterpart(experiment), PrintedEvidence(experiment, ours=True)
     for claim in CLAIMS if printouts(experiment) else ():
         if claim.experiment == base and isinstance(claim.test, Criterion):
-            found = claim.test.check(printed)
-            if found.outcome is False:
-                figures = found.figures.replace(" (n = 1)", "")
+            finding = claim.test.check(printed)
+            if finding.outcome is False:
+                figures = finding.figures.replace(" (n = 1)", "")
                 yield f"The paper's own numbers contradict its words ({claim.says[:-1]}): {figures}."
 
 

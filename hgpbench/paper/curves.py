@@ -1,5 +1,7 @@
 """Criteria on single runs of the toy example: convergence histories and variational parameters."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,8 +46,8 @@ def approaches(names: tuple[str, ...], target: str, per_row: float) -> Criterion
 
     def check(evidence: Evidence) -> Finding:
         runs = evidence.first_runs((*names, target))
-        found = runs[target].record if runs else None
-        aim, rows = (found.fit.get("elbo"), found.n_train) if found else (None, None)
+        goal = runs[target].record if runs else None
+        aim, rows = (goal.fit.get("elbo"), goal.n_train) if goal else (None, None)
         if aim is None or rows is None or any(len(_trace(runs[name])) < 2 for name in names):
             return Finding(None, "no run of all of them with a trace and a bound")
         ends = {name: _final(_trace(runs[name])) for name in names}
@@ -63,14 +65,12 @@ def agree_on_lambda(name: str, other: str, correlation: float) -> Criterion:
     words = f"log Λ of {listed((name, other))} correlates with at least {correlation:g} over training rows"
 
     def check(evidence: Evidence) -> Finding:
-        found = _lambdas(evidence, name, other)
-        if found is None:
+        pair = _lambdas(evidence, name, other)
+        if pair is None:
             return Finding(None, "no run of both with variational parameters")
-        varies = min(np.std(found[0]), np.std(found[1])) > 0
-        value = float(np.corrcoef(*found[:2])[0, 1]) if varies else 0.0
-        return Finding(
-            value >= correlation, f"correlation {plain(value, 2)} ({found[0].size} rows, seed {found[3]})"
-        )
+        varies = min(np.std(pair.first), np.std(pair.second)) > 0
+        value = float(np.corrcoef(pair.first, pair.second)[0, 1]) if varies else 0.0
+        return Finding(value >= correlation, f"correlation {plain(value, 2)} ({pair.told})")
 
     return Criterion(words, check, (name, other))
 
@@ -83,13 +83,11 @@ def local_lambda(name: str, other: str, share: float) -> Criterion:
     )
 
     def check(evidence: Evidence) -> Finding:
-        found = _lambdas(evidence, name, other)
-        if found is None or found[2] is None:
+        pair = _lambdas(evidence, name, other)
+        if pair is None or pair.experts is None:
             return Finding(None, "no run of both with variational parameters and experts")
-        value = _explained(found[0] - found[1], found[2])
-        return Finding(
-            value >= share, f"{100 * value:.2g} % explained ({found[0].size} rows, seed {found[3]})"
-        )
+        value = _explained(pair.first - pair.second, pair.experts)
+        return Finding(value >= share, f"{100 * value:.2g} % explained ({pair.told})")
 
     return Criterion(words, check, (name, other))
 
@@ -112,8 +110,22 @@ def _reached(trace: Array, level: float) -> float:
     return float(trace[hits[0] + width - 1, 0] if hits.size else trace[-1, 0])
 
 
-def _lambdas(evidence: Evidence, name: str, other: str) -> tuple[Array, Array, Array | None, int] | None:
-    """Log parameters of both over the same rows, the experts of the first, and the seed."""
+@dataclass(frozen=True, eq=False)
+class _Lambdas:
+    """Log variational parameters of two models over the same rows, and the experts of the first."""
+
+    first: Array
+    second: Array
+    experts: Array | None
+    seed: int
+
+    @property
+    def told(self) -> str:
+        return f"{self.first.size} rows, seed {self.seed}"
+
+
+def _lambdas(evidence: Evidence, name: str, other: str) -> _Lambdas | None:
+    """The parameters of the lowest seed that both have finished; None where they cannot be compared."""
     runs = evidence.first_runs((name, other))
     if not runs:
         return None
@@ -125,7 +137,12 @@ def _lambdas(evidence: Evidence, name: str, other: str) -> tuple[Array, Array, A
     a, b = first["variational"].ravel(), second["variational"].ravel()
     used = (a > 0) & (b > 0)
     experts = first.get("expert")
-    return np.log(a[used]), np.log(b[used]), None if experts is None else experts[used], runs[name].entry.seed
+    return _Lambdas(
+        first=np.log(a[used]),
+        second=np.log(b[used]),
+        experts=None if experts is None else experts[used],
+        seed=runs[name].entry.seed,
+    )
 
 
 def _explained(values: Array, groups: Array) -> float:

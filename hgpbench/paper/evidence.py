@@ -108,16 +108,18 @@ class Evidence:
     def sample(self, names: Iterable[str], quantity: str) -> Sample:
         """A quantity over shared seeds."""
         labels = self.labels(names)
-        found = {name: self.by_seed(label, quantity) for name, label in labels.items()}
-        done = {name: values for name, values in found.items() if values}
+        by_name = {name: self.by_seed(label, quantity) for name, label in labels.items()}
+        done = {name: values for name, values in by_name.items() if values}
         shared = sorted(set.intersection(*(set(values) for values in done.values()))) if done else []
         values = {name: {seed: each[seed] for seed in shared} for name, each in done.items() if shared}
         return Sample(values, labels)
 
     def by_seed(self, label: str, quantity: str) -> dict[int, float]:
         """A quantity of every finished run of a label; a value that is not a number is left out."""
-        found = {run.entry.seed: quantities(run).get(quantity, math.nan) for run in self.experiment.of(label)}
-        return {seed: value for seed, value in found.items() if not math.isnan(value)}
+        values = {
+            run.entry.seed: quantities(run).get(quantity, math.nan) for run in self.experiment.of(label)
+        }
+        return {seed: value for seed, value in values.items() if not math.isnan(value)}
 
     def first_runs(self, names: Sequence[str]) -> dict[str, Run]:
         """The runs of the lowest seed that all these names have finished; empty where there is none."""
@@ -131,25 +133,25 @@ class Evidence:
 
     def sweep(self, base: str) -> dict[float, str]:
         """The paper's names of a swept model by the value of its first parameter, smallest first."""
-        found, wanted = {}, self.labels([base])[base]
+        names, wanted = {}, self.labels([base])[base]
         for label in self.experiment.labels:
             stem, _, setting = label.partition(":")
             value = setting.partition(",")[0].partition("=")[2]
             if stem == wanted and re.fullmatch(_NUMBER, value):
-                found[float(value)] = f"{base}:{setting}"
-        return dict(sorted(found.items()))
+                names[float(value)] = f"{base}:{setting}"
+        return dict(sorted(names.items()))
 
 
 def quantities(run: Run) -> dict[str, float]:
     """Scores, costs and facts of a finished run by name."""
     if run.digest is None:
         return {}
-    found = {**summary.values(run), **run.digest.facts}
+    values = {**summary.values(run), **run.digest.facts}
     quantiles = run.digest.log_noise
     if quantiles:
         last = NOISE_QUANTILES - 1
-        found["noise_tail"] = quantiles[last // 2] - quantiles[last // 100]
-    return found
+        values["noise_tail"] = quantiles[last // 2] - quantiles[last // 100]
+    return values
 
 
 def called(name: str) -> str:

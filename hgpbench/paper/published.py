@@ -87,19 +87,19 @@ def departures(experiment: Experiment) -> list[Departure]:
     base = counterpart(experiment)
     if base is None:
         return []
-    setup, found = load().experiments[base], []
+    setup, differences = load().experiments[base], []
     if experiment.name.endswith(QUICK):
-        found.append(Departure("quick", "quick variant"))
+        differences.append(Departure("quick", "quick variant"))
     variant = experiment.manifest.dataset.get("variant")
     if variant not in (None, setup.variant):
-        found.append(Departure(str(variant), f"dataset {setup.dataset}:{variant}"))
+        differences.append(Departure(str(variant), f"dataset {setup.dataset}:{variant}"))
     train = {record.n_train for record in experiment.finished}
     test = {record.n_test for record in experiment.finished}
-    return [*found, *_sizes(train, setup.train, "training"), *_sizes(test, setup.test, "test")]
+    return [*differences, *_sizes(train, setup.train, "training"), *_sizes(test, setup.test, "test")]
 
 
-def _sizes(found: set[int | None], wanted: int | None, rows: str) -> list[Departure]:
-    others = sorted(size for size in found if size is not None and size != wanted)
+def _sizes(sizes: set[int | None], wanted: int | None, rows: str) -> list[Departure]:
+    others = sorted(size for size in sizes if size is not None and size != wanted)
     if wanted is None or not others:
         return []
     said = " and ".join(f"{size:,}" for size in others)

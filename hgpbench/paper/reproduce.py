@@ -10,7 +10,7 @@ from hgpbench.errors import ConfigError, DataError
 from hgpbench.words import nearest
 
 # In the order of the paper: section V, then section VI.
-PAPER = (
+EXPERIMENTS = (
     "toy",
     "toy-lambda",
     "toy-convergence",
@@ -39,14 +39,14 @@ class Choice:
 
 def choose(names: Sequence[str], quick: bool) -> Choice:
     """The experiments of these names, or all of the paper's; those named must be able to run."""
-    unknown = [name for name in names if name not in PAPER]
+    unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         raise ConfigError(
-            f"{unknown[0]!r} is not an experiment of the paper{nearest(unknown[0], PAPER)}; "
-            f"they are: {', '.join(PAPER)}"
+            f"{unknown[0]!r} is not an experiment of the paper{nearest(unknown[0], EXPERIMENTS)}; "
+            f"they are: {', '.join(EXPERIMENTS)}"
         )
     experiments, replaced, missing = [], [], []
-    for name in names or PAPER:
+    for name in names or EXPERIMENTS:
         experiment = config.load(name, quick)
         lacking = _lacking(experiment)
         if lacking and name in STAND_INS:

@@ -71,12 +71,11 @@ def judge_all(experiments: Sequence[Experiment], judged: Iterable[Sequence[Verdi
     ]
 
 
-def counts(verdicts: Iterable[Verdict]) -> str:
+def counts(verdicts: Sequence[Verdict]) -> str:
     """How many hold, do not hold, were not run; and how many of the first two are of a smaller variant."""
-    found = list(verdicts)
     plural = {"holds": "hold", "does not hold": "do not hold", "not run": "not run"}
-    said = [f"{sum(each.ruling == ruling for each in found)} {words}" for ruling, words in plural.items()]
-    partly = sum(bool(each.departures) and each.ruling != "not run" for each in found)
+    said = [f"{sum(each.ruling == ruling for each in verdicts)} {words}" for ruling, words in plural.items()]
+    partly = sum(bool(each.departures) and each.ruling != "not run" for each in verdicts)
     verb = "is" if partly == 1 else "are"
     besides = (
         f"; {partly} of the verdicts {verb} of runs unlike the paper's in data or size" if partly else ""
@@ -160,15 +159,15 @@ def _prose(caption: str, headings: tuple[str, ...], rows: Sequence[tuple[str, ..
 
 def _judge(claim: Claim, test: Criterion, experiment: Experiment) -> Verdict:
     evidence = Evidence(experiment)
-    found = test.check(evidence)
+    finding = test.check(evidence)
     ours = None
     differs = any(name != label for name, label in evidence.labels(test.names).items())
     if differs and not set(test.names) & set(AS_IN_PAPER):
         ours = _RULINGS[test.check(Evidence(experiment, ours=True)).outcome]
     return Verdict(
         claim,
-        _RULINGS[found.outcome],
-        found.figures,
+        _RULINGS[finding.outcome],
+        finding.figures,
         ours,
         (experiment.name,),
         tuple(departures(experiment)),
@@ -177,14 +176,14 @@ def _judge(claim: Claim, test: Criterion, experiment: Experiment) -> Verdict:
 
 def _survey(claim: Claim, test: Survey, chosen: dict[str, Experiment]) -> Verdict:
     used = {name: chosen[name] for name in test.criteria if name in chosen}
-    found = test.check({name: Evidence(each) for name, each in used.items()})
+    finding = test.check({name: Evidence(each) for name, each in used.items()})
     different = tuple(
         Departure(each.name, f"{each.name}: {'; '.join(d.words for d in departures(each))}")
         for each in used.values()
         if departures(each)
     )
     names = tuple(each.name for each in used.values())
-    return Verdict(claim, _RULINGS[found.outcome], found.figures, None, names, different)
+    return Verdict(claim, _RULINGS[finding.outcome], finding.figures, None, names, different)
 
 
 def _fullest(experiments: Sequence[Experiment]) -> dict[str, Experiment]:

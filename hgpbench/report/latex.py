@@ -37,7 +37,7 @@ def latex(document: Document) -> str:
 
 def tex(text: str) -> str:
     """Text with LaTeX's special characters made harmless."""
-    return _TEX_SPECIAL.sub(lambda found: _TEX[found[0]], text)
+    return _TEX_SPECIAL.sub(lambda match: _TEX[match[0]], text)
 
 
 def _table(table: Table) -> str:

@@ -122,7 +122,7 @@ def _run_lines(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def _run_line(experiment: Experiment, run: Run) -> dict[str, Any]:
-    found = summary.values(run)
+    values = summary.values(run)
     return {
         **_place(experiment),
         "label": run.entry.label,
@@ -131,7 +131,7 @@ def _run_line(experiment: Experiment, run: Run) -> dict[str, Any]:
         "status": run.state,
         "reason": run.reason,
         "folder": run.entry.folder,
-        **{name: found.get(name) for name in summary.QUANTITIES},
+        **{name: values.get(name) for name in summary.QUANTITIES},
     }
 
 

@@ -19,7 +19,7 @@ def experiment(text: str = TEXT) -> config.Experiment:
 
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize(
-    "name", [*reproduce.PAPER, *reproduce.STAND_INS.values(), "electric-200k", "electric-rbcm"]
+    "name", [*reproduce.EXPERIMENTS, *reproduce.STAND_INS.values(), "electric-200k", "electric-rbcm"]
 )
 def test_the_parameters_of_the_papers_experiments_fit_their_models(name: str, quick: bool) -> None:
     loaded = config.load(name, quick)

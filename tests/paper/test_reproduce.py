@@ -29,7 +29,7 @@ def test_without_data_the_synthetic_experiments_remain(folder: Path) -> None:
     choice = reproduce.choose((), quick=False)
     assert [e.name for e in choice.experiments] == ["toy", "toy-lambda", "toy-convergence", "sinc2d"]
     assert [line.split()[0] for line in choice.missing] == [
-        name for name in reproduce.PAPER if config.load(name).dataset not in {"toy", "sinc2d"}
+        name for name in reproduce.EXPERIMENTS if config.load(name).dataset not in {"toy", "sinc2d"}
     ]
     assert all("hgpbench fetch" in line for line in choice.missing)
 
@@ -62,6 +62,6 @@ def test_an_unknown_experiment_is_named_with_the_nearest(folder: Path) -> None:
 
 
 def test_every_experiment_is_shipped_with_a_quick_variant() -> None:
-    names = [*reproduce.PAPER, *reproduce.STAND_INS.values()]
+    names = [*reproduce.EXPERIMENTS, *reproduce.STAND_INS.values()]
     assert set(names) <= set(shipped.names("configs"))
     assert all(config.load(name, quick=True).name == f"{name}-quick" for name in names)
