@@ -1,8 +1,10 @@
 """Who may import whom: arrows never turn back, and heavy libraries stay where they belong."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,16 @@ def test_gp_works_without_numba() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
     assert done.returncode == 0, done.stderr
+
+
+def test_dependencies_are_what_is_imported() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[>=<]", text)[0] for text in project["dependencies"]}
+    called = {"yaml": "pyyaml", "sklearn": "scikit-learn"}
+    optional = {"numba"}
+    roots = {name.split(".")[0] for path in MODULES for name in imports_of(path)}
+    foreign = roots - optional - {"hgpbench", *sys.stdlib_module_names}
+    assert {called.get(name, name) for name in foreign} == declared
 
 
 def test_help_loads_nothing_heavy() -> None:
