@@ -25,7 +25,7 @@ _COLOURS = {"done": "green", "skipped": "yellow"}
 
 
 class RunDisplay:
-    """Follows the runs of one command on standard error."""
+    """Follows the runs of one experiment on standard error."""
 
     def __init__(self, title: str, total: int) -> None:
         self._console = Console(stderr=True, highlight=False)

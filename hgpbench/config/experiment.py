@@ -37,7 +37,6 @@ class Entry:
     params: Mapping[str, Value]  # with the values of the sweep
     given: Mapping[str, Value]  # without them
     swept: tuple[str, ...]  # names of the parameters that the sweep varies
-    where: str  # file and line, for errors found later
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,6 @@ def _entries(document: Document, raw: ExperimentConfig) -> Iterable[Entry]:
     for base, given in raw.models.items():
         params = dict(given or {})
         model = params.pop("model", base)
-        where = document.where(("models", base))
         if not isinstance(model, str):
             raise ConfigError(
                 f"{document.where(('models', base, 'model'))}: models.{base}.model: should be a name"
@@ -174,7 +172,7 @@ def _entries(document: Document, raw: ExperimentConfig) -> Iterable[Entry]:
                 raise ConfigError(
                     f"{document.where(('sweep', base))}: sweep.{base}: more than {MAX_RUNS:,} combinations"
                 )
-            yield Entry(label, base, model, {**params, **change}, params, tuple(change), where)
+            yield Entry(label, base, model, {**params, **change}, params, tuple(change))
 
 
 def _combinations(sweep: Sweep | None) -> Iterable[dict[str, Value]]:
