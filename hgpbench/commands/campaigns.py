@@ -6,22 +6,10 @@ from multiprocessing.context import ForkServerContext
 import typer
 
 from hgpbench.bench import campaign
-from hgpbench.bench.campaign import Campaign, Options, Tally
+from hgpbench.bench.campaign import Campaign, Tally
 from hgpbench.bench.supervise import Interrupted
-from hgpbench.commands import listings
 from hgpbench.commands.display import RunDisplay
 from hgpbench.commands.endings import EXIT_INTERRUPTED, complain
-from hgpbench.config import Experiment
-
-
-def prepare(experiments: Sequence[Experiment], options: Options) -> list[Campaign]:
-    """Check every experiment before any of them starts."""
-    return [campaign.prepare(experiment, options) for experiment in experiments]
-
-
-def plans(campaigns: Sequence[Campaign]) -> str:
-    """What would run, for a dry run to print."""
-    return "\n\n".join(listings.plan(prepared) for prepared in campaigns)
 
 
 def perform(campaigns: Sequence[Campaign], server: ForkServerContext) -> Tally:

@@ -5,9 +5,8 @@ import os
 from collections.abc import Collection, Sequence
 
 from hgpbench import units
-from hgpbench.bench import campaign as campaigns
 from hgpbench.bench import provenance
-from hgpbench.bench.campaign import Campaign
+from hgpbench.bench.campaign import Campaign, estimate
 from hgpbench.data.catalogue import Listed, list_datasets
 from hgpbench.errors import ConfigError
 from hgpbench.models import MODELS
@@ -43,23 +42,9 @@ def models(name: str | None) -> str:
     return f"{_model(name)}\n\n{inspect.getdoc(MODELS[name])}"
 
 
-def plan(campaign: Campaign) -> str:
-    """Each run with its state, and what the command would cost."""
-    experiment = campaign.experiment
-    due = {job.identity for job in campaign.due}
-    rows = [("LABEL", "MODEL", "SEED", "STATE", "FOLDER")]
-    for planned in campaign.planned:
-        job = planned.job
-        state: str = "cached" if planned.state == "done" else planned.state
-        if job.identity in due and state != "pending":
-            state += ", runs again"
-        rows.append((job.label, job.model, str(job.seed), state, job.folder.as_posix()))
-    seconds, unknown = campaigns.estimate(campaign)
-    about = f"about {units.show_seconds(seconds)}" if len(due) > unknown else "no earlier run tells the time"
-    if unknown and len(due) > unknown:
-        about += f", and {unknown} of which nothing is known yet"
-    cost = f"{len(due)} to run: {about}" if due else "nothing to run"
-    return f"{experiment.name}: {experiment.path}\n{columns(rows, right={2})}\n{cost}"
+def plans(campaigns: Sequence[Campaign]) -> str:
+    """Each run of each experiment with its state, and what the command would cost."""
+    return "\n\n".join(_plan(campaign) for campaign in campaigns)
 
 
 def doctor() -> str:
@@ -94,6 +79,24 @@ def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _plan(campaign: Campaign) -> str:
+    experiment = campaign.experiment
+    due = {job.identity for job in campaign.due}
+    rows = [("LABEL", "MODEL", "SEED", "STATE", "FOLDER")]
+    for planned in campaign.planned:
+        job = planned.job
+        state: str = "cached" if planned.state == "done" else planned.state
+        if job.identity in due and state != "pending":
+            state += ", runs again"
+        rows.append((job.label, job.model, str(job.seed), state, job.folder.as_posix()))
+    seconds, unknown = estimate(campaign)
+    about = f"about {units.show_seconds(seconds)}" if len(due) > unknown else "no earlier run tells the time"
+    if unknown and len(due) > unknown:
+        about += f", and {unknown} of which nothing is known yet"
+    cost = f"{len(due)} to run: {about}" if due else "nothing to run"
+    return f"{experiment.name}: {experiment.path}\n{columns(rows, right={2})}\n{cost}"
 
 
 def _state(item: Listed) -> str:

@@ -47,8 +47,8 @@ def reproduce(
 
     choice = choose(names or (), quick)
     server = None if dry_run else forks.warm()
-    from hgpbench.bench.campaign import Options
-    from hgpbench.commands import campaigns
+    from hgpbench.bench.campaign import Options, prepare
+    from hgpbench.commands import campaigns, listings
 
     options = Options(
         results=out,
@@ -58,11 +58,12 @@ def reproduce(
         retry_failed=True,
         command=command_line(),
     )
-    prepared = campaigns.prepare(choice.experiments, options)
+    # Every experiment is checked before any of them starts.
+    prepared = [prepare(experiment, options) for experiment in choice.experiments]
     for line in (*choice.replaced, *choice.missing):
         typer.echo(line, err=True)
     if server is None:  # a dry run
-        typer.echo(campaigns.plans(prepared))
+        typer.echo(listings.plans(prepared))
         return
     tally = campaigns.perform(prepared, server)
     write_report(out, plot=True, html=True, names=[experiment.name for experiment in choice.experiments])

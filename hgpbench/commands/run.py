@@ -58,8 +58,8 @@ def run(
 
     experiments = [config.load(name, quick) for name in configs]
     server = None if dry_run else forks.warm()  # loads the heavy libraries beside us
-    from hgpbench.bench.campaign import Options
-    from hgpbench.commands import campaigns
+    from hgpbench.bench.campaign import Options, prepare
+    from hgpbench.commands import campaigns, listings
 
     options = Options(
         results=out,
@@ -72,9 +72,10 @@ def run(
         fail_fast=fail_fast,
         command=command_line(),
     )
-    prepared = campaigns.prepare(experiments, options)
+    # Every experiment is checked before any of them starts.
+    prepared = [prepare(experiment, options) for experiment in experiments]
     if server is None:  # a dry run
-        typer.echo(campaigns.plans(prepared))
+        typer.echo(listings.plans(prepared))
         return
     tally = campaigns.perform(prepared, server)
     typer.echo(str(tally))
