@@ -1,8 +1,10 @@
 """Who may import whom: arrows never turn back, and heavy libraries stay where they belong."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,18 +19,15 @@ ALLOWED: dict[str, set[str]] = {
     "gp": {"la"},
     "prediction": {"gp"},
     "metrics": {"prediction", "gp"},
-    "yamlfile": BASE,
-    "schema": BASE,
-    "config": BASE | {"yamlfile", "schema"},
+    "config": BASE,
     "models": {"la", "gp", "prediction", "columns", "cores", "errors", "files", "units"},
     "data": BASE | {""},
-    "bench": BASE | {"models", "data", "config", "schema", "metrics", "prediction", ""},
+    "bench": BASE | {"models", "data", "config", "metrics", "prediction", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
-    "display": BASE | {"bench"},
-    "fetching": BASE | {"data"},
-    "running": BASE | {"bench", "config", "display"},
-    "reproducing": BASE | {"config", "data"},
-    "listings": BASE | {"data", "bench", "models", "config"},
+    "paper": BASE | {"report", "bench", "config", "data"},
+    "commands": BASE | {"config", "data", "models", "bench", "report", "paper", ""},
+    "cli": {"commands", "errors", ""},
+    "__main__": {"cli"},
     "columns": set(),
     "cores": set(),
     "errors": set(),
@@ -38,17 +37,16 @@ ALLOWED: dict[str, set[str]] = {
     "words": set(),
     "": set(),
 }
-ANYWHERE = {"cli", "__main__"}
 # Third-party libraries that only some layers may use.
 CONFINED = {
     "matplotlib": {"report"},
     "pandas": {"data", "report"},
     "h5py": {"data", "bench", "models"},
-    "typer": {"cli"},
+    "typer": {"cli", "commands"},
     "sklearn": {"models"},
     "jinja2": {"report"},
     "pooch": {"data"},
-    "rich": {"display", "data"},
+    "rich": {"commands", "data"},
     "psutil": {"bench"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -82,7 +80,7 @@ def test_imports_point_downwards(path: Path) -> None:
         root, *rest = name.split(".")
         if root == "hgpbench":
             target = rest[0] if rest and _is_module(rest[0]) else ""
-            assert layer in ANYWHERE or target == layer or target in ALLOWED[layer], f"{path} imports {name}"
+            assert target == layer or target in ALLOWED[layer], f"{path} imports {name}"
         elif root in CONFINED:
             assert layer in CONFINED[root], f"{path} imports {name}"
 
@@ -105,6 +103,14 @@ def test_equations_know_their_types(path: Path) -> None:
     assert "typing.Any" not in imports_of(path)
 
 
+@pytest.mark.parametrize("layer", ["report", "paper"])
+def test_reports_are_made_from_what_was_stored(layer: str) -> None:
+    stored = {"hgpbench.bench.record", "hgpbench.bench.manifest"}
+    for path in (PACKAGE / layer).rglob("*.py"):
+        used = {name for name in imports_of(path) if name.startswith("hgpbench.bench")}
+        assert all(any(f"{name}.".startswith(f"{module}.") for module in stored) for name in used), path
+
+
 def test_gp_imports_numpy_and_scipy_only() -> None:
     allowed = {"numpy", "scipy", "hgpbench", *sys.stdlib_module_names}
     for path in EQUATIONS:
@@ -122,6 +128,16 @@ def test_gp_works_without_numba() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
     assert done.returncode == 0, done.stderr
+
+
+def test_dependencies_are_what_is_imported() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {re.split(r"[>=<]", text)[0] for text in project["dependencies"]}
+    called = {"yaml": "pyyaml", "sklearn": "scikit-learn"}
+    optional = {"numba"}
+    roots = {name.split(".")[0] for path in MODULES for name in imports_of(path)}
+    foreign = roots - optional - {"hgpbench", *sys.stdlib_module_names}
+    assert {called.get(name, name) for name in foreign} == declared
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -1,9 +1,9 @@
 """An experiment from its plan to its last run: what is cached, what runs now, what is set aside."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from statistics import mean
 
@@ -15,12 +15,11 @@ from hgpbench.bench.plan import Planned
 from hgpbench.bench.record import Record
 from hgpbench.bench.supervise import Supervisor, Watcher
 from hgpbench.config import Experiment
-from hgpbench.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says about how to run."""
+    """How to run, as the command line says it: what ``run`` offers, ``reproduce`` in part."""
 
     results: Path
     seeds: tuple[int, ...] | None = None  # None: as many as the config's repeats
@@ -73,7 +72,7 @@ def prepare(experiment: Experiment, options: Options) -> Campaign:
     return Campaign(experiment, options, tuple(plan.states(jobs, options.results)))
 
 
-def perform(campaign: Campaign, watcher: Watcher) -> Tally:
+def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> Tally:
     """Write the manifest, run what is due, count how it ended."""
     experiment, options = campaign.experiment, campaign.options
     due = campaign.due
@@ -86,6 +85,7 @@ def perform(campaign: Campaign, watcher: Watcher) -> Tally:
         limits=experiment.limits,
         origin={**provenance.collect(), "command": options.command},
         watcher=watcher,
+        server=server,
         parallel=options.parallel,
         fail_fast=options.fail_fast,
     )
@@ -105,31 +105,12 @@ def estimate(campaign: Campaign) -> tuple[float, int]:
     return known / campaign.options.parallel, unknown
 
 
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """``0-9``, ``3`` or ``0,2,5-7``."""
-    seeds: list[int] = []
-    for part in text.split(","):
-        found = re.fullmatch(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?", part)
-        if found is None:
-            raise ConfigError(
-                f"--seeds {text}: {part.strip()!r} is not a seed or a range; write 0-9 or 0,2,5-7"
-            )
-        first, last = int(found[1]), int(found[2] or found[1])
-        if last < first or last - first >= 10_000:
-            raise ConfigError(
-                f"--seeds {text}: {part.strip()!r} is not a range from small to large of at most 10,000"
-            )
-        seeds.extend(range(first, last + 1))
-    return tuple(dict.fromkeys(seeds))
-
-
 def _write_manifest(campaign: Campaign) -> None:
     """Add the planned runs to those that earlier commands planned for the same settings."""
     experiment, options = campaign.experiment, campaign.options
     folder = options.results / experiment.name
-    every_label = plan.make(experiment, [0], (), options.threads)
-    settings = {job.label: job.setting for job in every_label}
-    new = plan.manifest(experiment, [planned.job for planned in campaign.planned])
+    jobs = [planned.job for planned in campaign.planned]
+    new, settings = plan.manifest(experiment, jobs), plan.settings(experiment, jobs)
     manifests.write(folder, new.merged_with(manifests.find(folder), settings))
 
 
@@ -159,7 +140,7 @@ def _tally(planned: Sequence[Planned], due: Sequence[Job], ended: dict[str, Reco
 
 def _earlier_times(job: Job, results: Path) -> list[float]:
     """Total times of finished runs of the same setting, or else of the same model on the same dataset."""
-    found = [record for path in (results / job.folder.parent).glob("*/") if (record := records.find(path))]
-    done = [record for record in found if record.status == "done"]
+    stored = [record for path in (results / job.folder.parent).glob("*/") if (record := records.find(path))]
+    done = [record for record in stored if record.status == "done"]
     same = [r for r in done if r.params == job.params and r.split == job.split]
     return [record.timings["total_wall"] for record in same or done]

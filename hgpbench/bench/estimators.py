@@ -60,8 +60,8 @@ def fit(
 def predict(model: Any, X: Array) -> Prediction:
     """The predictive distribution; of a foreign regressor the normal one with its standard deviation."""
     if hasattr(model, "predict_dist"):
-        found: Prediction = model.predict_dist(X)
-        return found
+        prediction: Prediction = model.predict_dist(X)
+        return prediction
     mean, std = (np.asarray(values, dtype=float) for values in model.predict(X, return_std=True))
     return Prediction(mean, std**2, std**2)
 

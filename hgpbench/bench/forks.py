@@ -9,17 +9,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext
 
 from hgpbench.cores import thread_variables
 
-context = multiprocessing.get_context("forkserver")
 
-
-def warm() -> None:
-    """Start the server, if it is not running, so that it loads while the caller still plans."""
+def warm() -> ForkServerContext:
+    """Start the server, so that it loads while the caller still plans; gives what runs are started with."""
+    context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hgpbench.bench.child"])
     with _environment(thread_variables(1)):
         forkserver.ensure_running()
+    return context
 
 
 @contextmanager

@@ -3,23 +3,21 @@
 import fnmatch
 import inspect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from hgpbench.bench import estimators
+from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
-from hgpbench.bench.manifest import Entry as ManifestEntry
-from hgpbench.bench.manifest import Manifest
 from hgpbench.bench.record import Record
-from hgpbench.config import Entry, Experiment
+from hgpbench.config import Entry, Experiment, SplitConfig
 from hgpbench.data.source import Source, open_source
 from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError, DataError
-from hgpbench.schema import SplitConfig
 from hgpbench.words import nearest
 
 State = Literal["pending", "done", "failed", "skipped"]
@@ -31,7 +29,6 @@ class Planned:
 
     job: Job
     state: State
-    record: Record | None
 
 
 def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], threads: int | None) -> list[Job]:
@@ -58,25 +55,36 @@ def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], thre
     ]
 
 
-def manifest(experiment: Experiment, jobs: Sequence[Job]) -> Manifest:
+def manifest(experiment: Experiment, jobs: Sequence[Job]) -> manifests.Manifest:
     """What the report needs to find the runs of these jobs."""
-    entries = tuple(ManifestEntry(j.label, j.model, j.seed, j.folder.as_posix(), j.setting) for j in jobs)
-    return Manifest(experiment.name, experiment.title, jobs[0].dataset, jobs[0].split, entries)
+    entries = tuple(manifests.Entry(j.label, j.model, j.seed, j.folder.as_posix(), j.setting) for j in jobs)
+    return manifests.Manifest(experiment.name, experiment.title, jobs[0].dataset, jobs[0].split, entries)
+
+
+def settings(experiment: Experiment, jobs: Sequence[Job]) -> dict[str, str]:
+    """The setting of every label in the file's order, also of those that ``--only`` left out of the jobs."""
+    planned = {job.label: job for job in jobs}
+    for entry in experiment.entries:
+        if entry.label not in planned:
+            params = parameters(entry, experiment)
+            planned[entry.label] = replace(
+                jobs[0], label=entry.label, model=entry.model, params=params, swept=entry.swept
+            )
+    return {entry.label: planned[entry.label].setting for entry in experiment.entries}
 
 
 def states(jobs: Iterable[Job], results: Path) -> list[Planned]:
-    """What the results folder already has of each job; a run ended from outside counts as pending."""
-    planned = []
-    for job in jobs:
-        record = records.find(results / job.folder)
-        if record is None or record.status == "killed":
-            state: State = "pending"
-        elif record.status in {"done", "skipped"}:
-            state = "done" if record.status == "done" else "skipped"
-        else:
-            state = "failed"
-        planned.append(Planned(job, state, record))
-    return planned
+    """What the results folder already has of each job."""
+    return [Planned(job, _state(records.find(results / job.folder))) for job in jobs]
+
+
+def _state(record: Record | None) -> State:
+    """How a run stands; one that was ended from outside counts as pending."""
+    if record is None or record.status == "killed":
+        return "pending"
+    if record.status == "done" or record.status == "skipped":
+        return record.status
+    return "failed"
 
 
 def _selected(experiment: Experiment, only: Sequence[str]) -> list[Entry]:

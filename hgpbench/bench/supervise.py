@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Protocol
 
 from hgpbench import units
-from hgpbench.bench import child, forks
+from hgpbench.bench import child
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
 from hgpbench.bench.record import Record, Status
-from hgpbench.schema import Limits
+from hgpbench.config import Limits
 
 POLL = 0.05  # seconds
 WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine
@@ -65,13 +66,13 @@ class Supervisor:
     limits: Limits
     origin: dict[str, Any]
     watcher: Watcher
+    server: ForkServerContext  # see forks.warm
     parallel: int = 1
     fail_fast: bool = False
     _running: list[_Run] = field(default_factory=list)
 
     def run(self, jobs: list[Job]) -> dict[str, Record | None]:
         """Run all jobs; records by identity, None for one that another process is running."""
-        forks.warm()
         waiting, ended = deque(jobs), dict[str, Record | None]()
         with _signals() as arrived:
             try:
@@ -109,11 +110,9 @@ class Supervisor:
             self.watcher.finished(job, None)
             return
         attempt = uuid.uuid4().hex
-        ours, theirs = forks.context.Pipe()
+        ours, theirs = self.server.Pipe()
         origin = {**self.origin, "attempt": attempt}
-        process = forks.context.Process(
-            target=child.main, args=(folder, job, origin, theirs, dict(os.environ))
-        )
+        process = self.server.Process(target=child.main, args=(folder, job, origin, theirs, dict(os.environ)))
         process.start()
         theirs.close()
         self._running.append(_Run(job, folder, attempt, process, ours, lock, time.monotonic()))

@@ -153,10 +153,8 @@ class Batch:
         for other, part in zip(memory.grams[1:], self._Vbetas[1:], strict=True):
             N += other
             Vbeta = Vbeta + part
-        rows, columns = (
-            omega * memory.qs[: self._b] + beta * self.mu,
-            sum(self._columns[1:], self._columns[0]),
-        )
+        rows = omega * memory.qs[: self._b] + beta * self.mu
+        columns = sum(self._columns[1:], self._columns[0])
         sums = Sums(rows, columns, float(columns[:, -2].sum()))
         if self._has_slopes:
             D, P = self._slopes[: self._b], memory.P[: self._b]

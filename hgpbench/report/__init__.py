@@ -1,6 +1,5 @@
 """Reports on stored runs: scores computed from predictions, tables, tests, plots, one page of HTML."""
 
 from hgpbench.report.assemble import FOLDER, Report, build
-from hgpbench.report.render import FORMATS
 
-__all__ = ["FOLDER", "FORMATS", "Report", "build"]
+__all__ = ["FOLDER", "Report", "build"]

@@ -7,13 +7,13 @@ from pathlib import Path
 from hgpbench import files
 from hgpbench.errors import ConfigError
 from hgpbench.report import latex, render
-from hgpbench.report.collect import Collection, Progress, collect
-from hgpbench.report.document import Closing, Section, closing, section
-from hgpbench.report.render import Pictures
+from hgpbench.report.collect import Progress, collect
+from hgpbench.report.document import Document, write_up
+from hgpbench.report.render import NO_PICTURES, Pictures
+from hgpbench.report.supplement import Supplier, nothing
 
 FOLDER = "report"
 
-Sections = Sequence[Section]
 Texts = dict[str, str]  # by file name, the one to print first
 
 
@@ -34,58 +34,57 @@ def build(
     html: bool = False,
     names: Sequence[str] = (),
     progress: Progress | None = None,
+    supplier: Supplier = nothing,
 ) -> Report:
     """Report on a results folder, or the named experiments in it, or one experiment's folder.
 
     The text is that of the first format. Files are written to ``out``; without it only plots and page are, to
-    ``report`` inside ``path``.
+    ``report`` inside ``path``. The supplier adds what is not said by the runs alone.
     """
     _check(formats)
-    collection = collect(path, progress, names)
-    sections = [section(experiment) for experiment in collection.experiments]
-    end = closing(collection.experiments)
+    document = write_up(collect(path, progress, names), supplier)
     folder = out if out is not None else path / FOLDER
     written: list[Path] = []
-    pictures: Pictures = {}
+    pictures = NO_PICTURES
     if plot or html:
         # Loaded here, because matplotlib takes a second that a plain table need not wait for.
         from hgpbench.report.page import page
         from hgpbench.report.pictures import draw, save
 
-        drawn = draw(collection.experiments)
+        drawn = draw(document.experiments)
         if plot:
             pictures, written = save(drawn, folder)
         if html:
-            written.append(_write(folder / "report.html", page(sections, drawn, collection.problems, end)))
+            written.append(_write(folder / "report.html", page(document, drawn)))
     if out is not None:
         for name in formats:
-            tables = _TEXTS[name](collection, sections, pictures, end)
+            tables = _TEXTS[name](document, pictures)
             written += [_write(folder / file, text) for file, text in tables.items()]
-    texts = _TEXTS[formats[0]](collection, sections, {}, end)
-    return Report(next(iter(texts.values())), tuple(written), collection.problems)
+    texts = _TEXTS[formats[0]](document, NO_PICTURES)
+    return Report(next(iter(texts.values())), tuple(written), document.problems)
 
 
-def _markdown(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
-    return {"report.md": render.markdown(sections, pictures, collection.problems, end)}
+def _markdown(document: Document, pictures: Pictures) -> Texts:
+    return {"report.md": render.markdown(document, pictures)}
 
 
-def _latex(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
-    return {"report.tex": latex.latex(sections, end)}
+def _latex(document: Document, pictures: Pictures) -> Texts:
+    return {"report.tex": latex.latex(document)}
 
 
-def _json(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
-    return {"report.json": render.as_json(sections, collection.problems, end)}
+def _json(document: Document, pictures: Pictures) -> Texts:
+    return {"report.json": render.as_json(document)}
 
 
-def _csv(collection: Collection, sections: Sections, pictures: Pictures, end: Closing) -> Texts:
+def _csv(document: Document, pictures: Pictures) -> Texts:
     return {
-        "summary.csv": render.summary_csv(collection.experiments),
-        "runs.csv": render.runs_csv(collection.experiments),
-        "comparisons.csv": render.comparisons_csv(collection.experiments),
+        "summary.csv": render.summary_csv(document.experiments),
+        "runs.csv": render.runs_csv(document.experiments),
+        "comparisons.csv": render.comparisons_csv(document.experiments),
     }
 
 
-_TEXTS: dict[str, Callable[[Collection, Sections, Pictures, Closing], Texts]] = {
+_TEXTS: dict[str, Callable[[Document, Pictures], Texts]] = {
     "md": _markdown,
     "csv": _csv,
     "latex": _latex,

@@ -84,7 +84,7 @@ def collect(path: Path, progress: Progress | None = None, names: Sequence[str] =
             f"{path}: no such folder; give a results folder or one experiment's folder inside it"
         )
     plans, problems = [], []
-    every = sorted(found.parent for found in path.glob(f"*/{manifest.MANIFEST}"))
+    every = sorted(file.parent for file in path.glob(f"*/{manifest.MANIFEST}"))
     for folder in [path / name for name in names] or every:
         try:
             plans.append((folder, manifest.read(folder)))
@@ -126,9 +126,9 @@ def _read_run(results: Path, entry: Entry) -> Run:
     if not (folder / record.RECORD).is_file():
         return Run(entry, folder, "not run")
     try:
-        found = record.read(folder)
-        if found.status != "done":
-            return Run(entry, folder, found.status, found.reason, found)
-        return Run(entry, folder, "done", None, found, digest.of_run(folder, found))
+        stored = record.read(folder)
+        if stored.status != "done":
+            return Run(entry, folder, stored.status, stored.reason, stored)
+        return Run(entry, folder, "done", None, stored, digest.of_run(folder, stored))
     except RecordError as error:
         return Run(entry, folder, "damaged", f"{error}; run again with --force")

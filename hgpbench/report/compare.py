@@ -71,8 +71,8 @@ def compare(experiment: Experiment, metric: str) -> list[Comparison]:
         for label in experiment.labels
     }
     pairs = combinations((label for label in experiment.labels if scores[label]), 2)
-    found = [_pair(metric, first, second, scores[first], scores[second], extra) for first, second in pairs]
-    return _adjust(found)
+    compared = [_pair(metric, first, second, scores[first], scores[second], extra) for first, second in pairs]
+    return _adjust(compared)
 
 
 def paired_p(differences: Sequence[float], extra: float) -> float:

@@ -1,68 +1,61 @@
-"""One experiment as a reader meets it: title, tables, findings and notes; every format renders this."""
+"""A report as a reader meets it: sections with tables, findings and notes; every format renders this."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hgpbench.report import compare, notes, tables
-from hgpbench.report.collect import Experiment
-from hgpbench.report.paper import beyond, values, verdicts
-from hgpbench.report.paper.verdicts import Verdict
+from hgpbench.report.collect import Collection, Experiment
+from hgpbench.report.supplement import NOTHING_ADDED, Addition, Closing, Supplier, nothing
 from hgpbench.report.tables import Table
-
-BEYOND = "What the paper does not say"
-CLOSING = "Claims of the paper"
 
 
 @dataclass(frozen=True)
 class Section:
-    """The words and tables of one experiment."""
+    """The words and tables of one experiment, and what was added to them."""
 
     experiment: Experiment
     title: str
     tables: tuple[Table, ...]
     findings: tuple[str, ...]
-    beyond: tuple[str, ...]  # what the runs show and the paper does not say
     notes: tuple[str, ...]
+    addition: Addition
 
 
 @dataclass(frozen=True)
-class Closing:
-    """The paper's claims over all experiments, at the end of the report."""
+class Document:
+    """The sections in order, what ends the report, and a line for each experiment that could not be read."""
 
-    tables: tuple[Table, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
+    sections: tuple[Section, ...]
+    closings: tuple[Closing, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def experiments(self) -> list[Experiment]:
+        return [section.experiment for section in self.sections]
 
 
-NO_CLAIMS = Closing()
+def write_up(collection: Collection, supplier: Supplier = nothing) -> Document:
+    """Everything that a report says, pictures apart."""
+    experiments = collection.experiments
+    supplement = supplier(experiments)
+    sections = tuple(section(*each) for each in zip(experiments, supplement.additions, strict=True))
+    return Document(sections, supplement.closings, collection.problems)
 
 
-def section(experiment: Experiment) -> Section:
+def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Section:
     """Write up one experiment."""
-    made = [
+    own = (
         tables.score_table(experiment),
         tables.cost_table(experiment),
         tables.unfinished_table(experiment),
-        values.table(experiment),
-        verdicts.table(experiment),
-    ]
+    )
     return Section(
         experiment=experiment,
         title=_title(experiment),
-        tables=tuple(table for table in made if table is not None),
+        tables=(*(table for table in own if table is not None), *addition.tables),
         findings=tuple(_findings(experiment)),
-        beyond=tuple(beyond.sentences(experiment)),
-        notes=tuple(notes.notes(experiment)),
+        notes=tuple(notes.notes(experiment, addition.notes)),
+        addition=addition,
     )
-
-
-def closing(experiments: Sequence[Experiment]) -> Closing:
-    """Judge all claims; tables of them only where the report shows more than one experiment of the paper."""
-    shown = sum(bool(verdicts.judge(experiment)) for experiment in experiments)
-    if not shown:
-        return NO_CLAIMS
-    judged = tuple(verdicts.judge_all(experiments))
-    tables = (verdicts.general_table(judged), verdicts.summary_table(judged)) if shown > 1 else ()
-    return Closing(tables, judged)
 
 
 def _title(experiment: Experiment) -> str:

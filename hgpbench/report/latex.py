@@ -1,9 +1,8 @@
-"""Sections as LaTeX."""
+"""A report as LaTeX."""
 
 import re
-from collections.abc import Iterable
 
-from hgpbench.report.document import CLOSING, NO_CLAIMS, Closing, Section
+from hgpbench.report.document import Document
 from hgpbench.report.tables import Cell, Table
 
 _WIDE = 40  # characters; the columns of shorter cells are narrow
@@ -20,23 +19,25 @@ _TEX |= {char: rf"\{char}" for char in "&%$#_{}"} | {"<": "$<$", ">": "$>$"}
 _TEX_SPECIAL = re.compile("|".join(re.escape(char) for char in _TEX))
 
 
-def latex(sections: Iterable[Section], closing: Closing = NO_CLAIMS) -> str:
+def latex(document: Document) -> str:
     """The report as a LaTeX fragment; needs a few packages."""
     blocks = [r"% Needs \usepackage{array,booktabs,longtable}."]
-    for section in sections:
+    for section in document.sections:
         blocks.append(rf"\section*{{{tex(section.title)}}}")
         blocks += [_table(table) for table in section.tables]
-        lines = [*section.findings, *section.beyond, *section.notes]
+        remarks = [sentence for each in section.addition.remarks for sentence in each.sentences]
+        lines = [*section.findings, *remarks, *section.notes]
         blocks.append("\n".join(tex(line) for line in lines))
-    if closing.tables:
-        blocks.append(rf"\section*{{{CLOSING}}}")
-    blocks += [_table(table) for table in closing.tables]
+    for closing in document.closings:
+        if closing.tables:
+            blocks.append(rf"\section*{{{tex(closing.heading)}}}")
+        blocks += [_table(table) for table in closing.tables]
     return "\n\n".join(blocks) + "\n"
 
 
 def tex(text: str) -> str:
     """Text with LaTeX's special characters made harmless."""
-    return _TEX_SPECIAL.sub(lambda found: _TEX[found[0]], text)
+    return _TEX_SPECIAL.sub(lambda match: _TEX[match[0]], text)
 
 
 def _table(table: Table) -> str:

@@ -1,24 +1,21 @@
 """What a reader must know to trust a table: data, split, units, machine, versions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hgpbench import units
 from hgpbench.bench.record import Record
 from hgpbench.report import compare, summary
 from hgpbench.report.collect import Experiment
-from hgpbench.report.paper import values, verdicts
 
 LONG_ENOUGH = 1.0  # seconds of a fit, for its processor time to say how much of a core it had
 WHOLE_CORE = 0.9
 
 
-def notes(experiment: Experiment) -> list[str]:
-    """Notes below the tables of an experiment, each one sentence or two."""
+def notes(experiment: Experiment, added: Sequence[str] = ()) -> list[str]:
+    """Notes below the tables of an experiment, each one sentence or two; those added before the machine's."""
     lines = [_data(experiment), _protocol(experiment), *_columns(experiment), *_marking(experiment)]
-    lines += [*values.notes(experiment), *verdicts.notes(experiment)]
-    lines += [*_machines(experiment), *_company(experiment), *_sources(experiment)]
-    return [line for line in lines if line]
+    return [*lines, *added, *_machines(experiment), *_company(experiment), *_sources(experiment)]
 
 
 def target_name(experiment: Experiment) -> str:

@@ -1,24 +1,18 @@
 """The report as one self-contained page: no script, no address of anything else."""
 
 import base64
-from collections.abc import Mapping, Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from hgpbench import __version__
-from hgpbench.report.document import BEYOND, CLOSING, NO_CLAIMS, Closing, Section
-from hgpbench.report.pictures import Picture
+from hgpbench.report.document import Document
+from hgpbench.report.pictures import Drawn, Picture
 
 TEMPLATE = "page.html.j2"
 _MOST_SVG_BYTES = 400_000  # a larger drawing is smaller, and quicker to show, as pixels
 
 
-def page(
-    sections: Sequence[Section],
-    drawn: Mapping[str, Sequence[Picture]],
-    problems: Sequence[str],
-    closing: Closing = NO_CLAIMS,
-) -> str:
+def page(document: Document, drawn: Drawn) -> str:
     """Render the page."""
     environment = Environment(
         loader=PackageLoader("hgpbench.report", "."),
@@ -30,11 +24,10 @@ def page(
     pictures = {name: [(each, _address(each)) for each in shown] for name, shown in drawn.items()}
     template = environment.get_template(TEMPLATE)
     return template.render(
-        sections=sections,
+        sections=document.sections,
         pictures=pictures,
-        problems=problems,
-        closing=closing,
-        titles={"beyond": BEYOND, "closing": CLOSING},
+        problems=document.problems,
+        closings=[closing for closing in document.closings if closing.tables],
         version=__version__,
     )
 

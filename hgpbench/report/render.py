@@ -1,4 +1,4 @@
-"""Sections as text: Markdown to read, CSV and JSON in full precision to compute with."""
+"""A report as text: Markdown to read, CSV and JSON in full precision to compute with."""
 
 import csv
 import io
@@ -13,41 +13,31 @@ from hgpbench import __version__
 from hgpbench.metrics import METRICS
 from hgpbench.report import compare, notes, summary
 from hgpbench.report.collect import Experiment, Run
-from hgpbench.report.document import BEYOND, CLOSING, NO_CLAIMS, Closing, Section
-from hgpbench.report.paper import values, verdicts
-from hgpbench.report.paper.values import Comparison
-from hgpbench.report.paper.verdicts import Verdict
+from hgpbench.report.document import Document, Section
 from hgpbench.report.tables import Cell, Table
 
 Pictures = Mapping[str, Sequence[tuple[str, str]]]  # experiment -> (title, address) of each plot
-FORMATS = ("md", "csv", "latex", "json")
+NO_PICTURES: Pictures = MappingProxyType({})
 
 
-def markdown(
-    sections: Iterable[Section],
-    pictures: Pictures = MappingProxyType({}),
-    problems: Sequence[str] = (),
-    closing: Closing = NO_CLAIMS,
-) -> str:
+def markdown(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     """The report as Markdown, with the pictures of each experiment under its words."""
     blocks = []
-    for section in sections:
-        blocks.append(f"## {section.title}")
-        for table in section.tables:
-            blocks += [f"**{table.caption}**", _markdown_table(table)]
+    for section in document.sections:
+        blocks += [f"## {section.title}", *_markdown_tables(section.tables)]
         if section.findings:
             blocks += ["**Differences**", _bullets(section.findings)]
-        if section.beyond:
-            blocks += [f"**{BEYOND}**", _bullets(section.beyond)]
+        for remarks in section.addition.remarks:
+            if remarks.sentences:
+                blocks += [f"**{remarks.heading}**", _bullets(remarks.sentences)]
         blocks += ["**Notes**", _bullets(section.notes)]
         for title, address in pictures.get(section.experiment.name, ()):
             blocks.append(f"![{title}]({address})")
-    if closing.tables:
-        blocks.append(f"## {CLOSING}")
-    for table in closing.tables:
-        blocks += [f"**{table.caption}**", _markdown_table(table)]
-    if problems:
-        blocks += ["## Could not be read", _bullets(problems)]
+    for closing in document.closings:
+        if closing.tables:
+            blocks += [f"## {closing.heading}", *_markdown_tables(closing.tables)]
+    if document.problems:
+        blocks += ["## Could not be read", _bullets(document.problems)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -80,16 +70,20 @@ def comparisons_csv(experiments: Iterable[Experiment]) -> str:
     return _csv(lines)
 
 
-def as_json(sections: Iterable[Section], problems: Sequence[str] = (), closing: Closing = NO_CLAIMS) -> str:
+def as_json(document: Document) -> str:
     """Everything as one JSON document; a number that is not finite is null."""
     body = {
         "hgpbench": __version__,
         "metrics": {name: {"title": m.title, "direction": m.direction} for name, m in METRICS.items()},
-        "experiments": [_json_section(section) for section in sections],
-        "claims": [_json_verdict(verdict) for verdict in closing.verdicts],
-        "problems": list(problems),
+        "experiments": [_json_section(section) for section in document.sections],
+        **{closing.name: closing.data for closing in document.closings},
+        "problems": document.problems,
     }
     return json.dumps(_finite(body), indent=1, allow_nan=False) + "\n"
+
+
+def _markdown_tables(tables: Iterable[Table]) -> list[str]:
+    return [block for table in tables for block in (f"**{table.caption}**", _markdown_table(table))]
 
 
 def _markdown_table(table: Table) -> str:
@@ -128,7 +122,7 @@ def _run_lines(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def _run_line(experiment: Experiment, run: Run) -> dict[str, Any]:
-    found = summary.values(run)
+    values = summary.values(run)
     return {
         **_place(experiment),
         "label": run.entry.label,
@@ -137,7 +131,7 @@ def _run_line(experiment: Experiment, run: Run) -> dict[str, Any]:
         "status": run.state,
         "reason": run.reason,
         "folder": run.entry.folder,
-        **{name: found.get(name) for name in summary.QUANTITIES},
+        **{name: values.get(name) for name in summary.QUANTITIES},
     }
 
 
@@ -164,30 +158,10 @@ def _json_section(section: Section) -> dict[str, Any]:
         "models": [asdict(row) for row in summary.rows(experiment)],
         "runs": _run_lines(experiment),
         "comparisons": [asdict(pair) for m in compare.COMPARED for pair in compare.compare(experiment, m)],
-        "published": [_json_value(each) for each in values.comparisons(experiment)],
-        "claims": [_json_verdict(verdict) for verdict in verdicts.judge(experiment)],
+        **section.addition.data,
         "findings": section.findings,
-        "beyond": section.beyond,
+        **{remarks.name: remarks.sentences for remarks in section.addition.remarks},
         "notes": section.notes,
-    }
-
-
-def _json_value(each: Comparison) -> dict[str, Any]:
-    return {**asdict(each), "published": each.published, "difference": each.difference}
-
-
-def _json_verdict(verdict: Verdict) -> dict[str, Any]:
-    claim = verdict.claim
-    return {
-        "id": claim.id,
-        "place": claim.place,
-        "says": claim.says,
-        "criterion": claim.test.words,
-        "verdict": verdict.ruling,
-        "our_settings": verdict.ours,
-        "figures": verdict.figures,
-        "experiments": verdict.experiments,
-        "departures": [each.words for each in verdict.departures],
     }
 
 

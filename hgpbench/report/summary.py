@@ -47,18 +47,18 @@ def values(run: Run) -> dict[str, float]:
     if run.digest is None or run.record is None:
         return {}
     timings = run.record.timings
-    found = dict(run.digest.scores)
+    quantities = dict(run.digest.scores)
     if "fit_wall" in timings:
-        found["fit_seconds"] = timings["fit_wall"]
+        quantities["fit_seconds"] = timings["fit_wall"]
     if "predict_wall" in timings:
-        found["predict_seconds"] = timings["predict_wall"]
+        quantities["predict_seconds"] = timings["predict_wall"]
     if {"fit_wall", "predict_wall"} <= timings.keys():
-        found["total_seconds"] = timings["fit_wall"] + timings["predict_wall"]
+        quantities["total_seconds"] = timings["fit_wall"] + timings["predict_wall"]
     if {"fit_cpu", "predict_cpu"} <= timings.keys():
-        found["processor_seconds"] = timings["fit_cpu"] + timings["predict_cpu"]
+        quantities["processor_seconds"] = timings["fit_cpu"] + timings["predict_cpu"]
     if run.record.peak_memory is not None:
-        found["peak_memory_bytes"] = float(run.record.peak_memory)
-    return found
+        quantities["peak_memory_bytes"] = float(run.record.peak_memory)
+    return quantities
 
 
 def rows(experiment: Experiment) -> list[Row]:
@@ -89,6 +89,6 @@ def best(table: list[Row], quantity: str) -> set[str]:
 
 def _row(experiment: Experiment, label: str) -> Row:
     runs = experiment.of(label)
-    found = [values(run) for run in runs if run.digest is not None]
-    stats = {name: Stat.of(each[name] for each in found if name in each) for name in QUANTITIES}
-    return Row(label, runs[0].entry.model, len(found), len(runs), stats)
+    finished = [values(run) for run in runs if run.digest is not None]
+    stats = {name: Stat.of(each[name] for each in finished if name in each) for name in QUANTITIES}
+    return Row(label, runs[0].entry.model, len(finished), len(runs), stats)

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from hgpbench import config, reproducing, shipped, yamlfile
+from hgpbench import config, shipped
 from hgpbench.bench import plan
+from hgpbench.config import yamlfile
 from hgpbench.errors import ConfigError
+from hgpbench.paper import reproduce
 
 TEXT = "name: x\ndataset: toy\nsplit: {train: 30, test: 20}\nmodels:\n  a: {model: gp, max_iter: 5}\n  b: {model: mean}\nsweep:\n  a: {restarts: [0, 1]}\n"
 
@@ -17,7 +19,7 @@ def experiment(text: str = TEXT) -> config.Experiment:
 
 @pytest.mark.parametrize("quick", [False, True])
 @pytest.mark.parametrize(
-    "name", [*reproducing.PAPER, *reproducing.STAND_INS.values(), "electric-200k", "electric-rbcm"]
+    "name", [*reproduce.EXPERIMENTS, *reproduce.STAND_INS.values(), "electric-200k", "electric-rbcm"]
 )
 def test_the_parameters_of_the_papers_experiments_fit_their_models(name: str, quick: bool) -> None:
     loaded = config.load(name, quick)
@@ -69,3 +71,10 @@ def test_only_takes_labels_bases_and_patterns(only: list[str], labels: list[str]
 def test_a_mistake_is_found_before_anything_runs(old: str, new: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         plan.make(experiment(TEXT.replace(old, new)), [0], (), None)
+
+
+def test_settings_are_of_every_label_whatever_was_planned() -> None:
+    some, every = (plan.make(experiment(), [0, 1], only, None) for only in (["b"], []))
+    settings = plan.settings(experiment(), some)
+    assert settings == plan.settings(experiment(), every) == {job.label: job.setting for job in every}
+    assert list(settings) == ["a:restarts=0", "a:restarts=1", "b"]

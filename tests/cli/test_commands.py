@@ -84,7 +84,7 @@ def test_an_unknown_format_is_refused(smoke: Path, invoke: Invoke) -> None:
 
 
 def test_the_schema_is_json(invoke: Invoke) -> None:
-    assert json.loads(invoke("schema").stdout) == config.schema()
+    assert json.loads(invoke("schema").stdout) == config.json_schema()
 
 
 def test_models_are_listed_with_reference_and_parameters(invoke: Invoke) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hgpbench.bench import record
 from hgpbench.report import latex, render, summary, tables
 from hgpbench.report.collect import collect
-from hgpbench.report.document import section
+from hgpbench.report.document import Document, section
 from hgpbench.report.summary import Row, Stat
 
 
@@ -92,7 +92,7 @@ def test_all_done_has_no_unfinished_table(results, fake) -> None:
 
 
 def test_markdown_tables_are_aligned_and_well_formed(experiment) -> None:
-    text = render.markdown([section(experiment)])
+    text = render.markdown(Document((section(experiment),)))
     blocks = re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE)
     assert len(blocks) == 3
     for block in blocks:
@@ -104,7 +104,7 @@ def test_markdown_tables_are_aligned_and_well_formed(experiment) -> None:
 
 
 def test_latex_escapes_what_users_wrote(experiment) -> None:
-    text = latex.latex([section(experiment)])
+    text = latex.latex(Document((section(experiment),)))
     assert r"gp\_50\% & $4/4$" in text or r"gp\_50\% & 4/4" in text
     assert r"a|b and 100 \% $<$more$>$\_" in text
     assert re.search(r"\$\\mathbf\{0\.\d+ \\pm 0\.\d+\}\$", text)
@@ -139,7 +139,9 @@ def test_json_is_strict_and_complete(experiment) -> None:
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
-    body = json.loads(render.as_json([section(experiment)], ["trouble"]), parse_constant=refuse)
+    body = json.loads(
+        render.as_json(Document((section(experiment),), problems=("trouble",))), parse_constant=refuse
+    )
     (told,) = body["experiments"]
     assert [run["status"] for run in told["runs"]].count("done") == 12
     assert {(pair["first"], pair["second"]) for pair in told["comparisons"]} >= {("mean", "vshgp")}
@@ -195,4 +197,4 @@ def test_an_experiment_without_any_finished_run_still_has_a_section(results) -> 
     made = section(collect(results.root).experiments[0])
     assert "No run is done yet." in made.notes
     assert made.findings == ()
-    assert "not run" in render.markdown([made])
+    assert "not run" in render.markdown(Document((made,)))

@@ -24,10 +24,10 @@ _MOST_DECADES = 4.0
 
 def maps(experiment: Experiment, styles: Styles) -> Figure | None:
     """Variance over the two inputs: exact, where it is known, and each label's; one logarithmic scale."""
-    found = stored.first_runs(experiment, 2)
-    if not found:
+    by_label = stored.first_runs(experiment, 2)
+    if not by_label:
         return None
-    panels = _panels(found)
+    panels = _panels(by_label)
     scale = _scale([values for _, _, values in panels])
     norm = LogNorm(*scale)
     rows = math.ceil(len(panels) / _COLUMNS)
@@ -50,10 +50,10 @@ def maps(experiment: Experiment, styles: Styles) -> Figure | None:
     return drawn
 
 
-def _panels(found: dict[str, Arrays]) -> list[tuple[str, Arrays, Array]]:
+def _panels(by_label: dict[str, Arrays]) -> list[tuple[str, Arrays, Array]]:
     """Title, run and values of each panel: the truth first."""
-    panels = [(label, arrays, arrays.prediction.var) for label, arrays in found.items()]
-    known = [arrays for arrays in found.values() if "truth_noise_var" in arrays.extras]
+    panels = [(label, arrays, arrays.prediction.var) for label, arrays in by_label.items()]
+    known = [arrays for arrays in by_label.values() if "truth_noise_var" in arrays.extras]
     if known:
         panels.insert(0, ("exact noise variance", known[0], known[0].extras["truth_noise_var"]))
     return panels

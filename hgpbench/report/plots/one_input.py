@@ -24,16 +24,16 @@ _LINE_POINTS = 1000
 
 def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
     """Per label, its lowest finished seed: mean and 95 % band over the data, log noise variance below."""
-    found = stored.first_runs(experiment, 1)
-    if not found:
+    by_label = stored.first_runs(experiment, 1)
+    if not by_label:
         return None
-    columns = 2 if len(found) == 4 else min(_COLUMNS, len(found))
-    rows = math.ceil(len(found) / columns)
+    columns = 2 if len(by_label) == 4 else min(_COLUMNS, len(by_label))
+    rows = math.ceil(len(by_label) / columns)
     width = style.WIDTH if columns > 1 else 0.7 * style.WIDTH
     drawn = style.figure(0.4 + 3.6 * rows, width=width)
     cells = drawn.subfigures(rows, columns, squeeze=False).ravel()
     panels = []
-    for cell, (label, arrays) in zip(cells, found.items(), strict=False):
+    for cell, (label, arrays) in zip(cells, by_label.items(), strict=False):
         upper, lower = cell.subplots(2, 1, sharex=True, height_ratios=[2, 1])
         upper.set_title(style.wrapped(label, 34), fontsize=9)
         _draw_data(upper, arrays, styles[label].colour)
@@ -44,8 +44,8 @@ def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
     for upper, lower in panels[::columns]:
         upper.set_ylabel(target_name(experiment))
         lower.set_ylabel("log noise variance")
-    _share_limits(list(found.values()), panels)
-    style.legend_below(drawn, _entries(list(found.values())))
+    _share_limits(list(by_label.values()), panels)
+    style.legend_below(drawn, _entries(list(by_label.values())))
     return drawn
 
 

@@ -23,19 +23,19 @@ Points = dict[str, list[tuple[float, float]]]  # label -> (seconds, score) of ea
 def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
     """SMSE and MSLL against the time of fit and prediction: a point per run, a marker for the mean."""
     kept, trivial = _shown_labels(experiment)
-    found = {metric: _timed(experiment, metric, kept) for metric in SHOWN}
-    labels = [label for label in kept if any(found[metric].get(label) for metric in SHOWN)]
+    timed = {metric: _timed(experiment, metric, kept) for metric in SHOWN}
+    labels = [label for label in kept if any(timed[metric].get(label) for metric in SHOWN)]
     if not labels:
         return None
     drawn = style.figure(3.8)
     referred = False
     for axes, metric in zip(drawn.subplots(1, len(SHOWN)), SHOWN, strict=True):
-        _draw_timed(axes, found[metric], styles)
+        _draw_timed(axes, timed[metric], styles)
         axes.set_ylabel(_axis_label(experiment, metric))
-        scores = [score for points in found[metric].values() for _, score in points]
+        scores = [score for points in timed[metric].values() for _, score in points]
         referred |= _refer(axes, metric, scores)
         style.widen(axes.yaxis, scores)
-        style.logarithmic(axes.xaxis, [s for points in found[metric].values() for s, _ in points])
+        style.logarithmic(axes.xaxis, [s for points in timed[metric].values() for s, _ in points])
         axes.set_xlabel("time of fit and prediction [s]")
     entries = [style.legend_marker(label, styles[label]) for label in labels]
     style.legend_below(drawn, [*entries, *([_trivial_entry()] if referred else [])], _note(trivial))
@@ -100,8 +100,8 @@ def _timed(experiment: Experiment, metric: str, labels: list[str]) -> Points:
     for run in experiment.runs:
         if run.entry.label not in labels:
             continue
-        found = summary.values(run)
-        seconds = style.finite([found.get("total_seconds", float("nan")), found.get(metric, float("nan"))])
+        values = summary.values(run)
+        seconds = style.finite([values.get("total_seconds", float("nan")), values.get(metric, float("nan"))])
         if len(seconds) == 2 and seconds[0] > 0:
             points.setdefault(run.entry.label, []).append((seconds[0], seconds[1]))
     return points

@@ -14,15 +14,15 @@ Array = NDArray[Any]
 
 def first_runs(experiment: Experiment, n_inputs: int) -> dict[str, Arrays]:
     """Arrays of the lowest finished seed of each label, where they have so many inputs to draw against."""
-    found = {}
+    by_label = {}
     for label in experiment.labels:
         run = next((run for run in experiment.of(label) if run.digest is not None), None)
         if run is None or run.record is None or run.record.n_inputs != n_inputs:
             continue
         arrays = record.read_arrays(run.folder)
         if "X_test" in arrays.extras:
-            found[label] = arrays
-    return found
+            by_label[label] = arrays
+    return by_label
 
 
 def input_names(arrays: Arrays) -> list[str]:

@@ -80,7 +80,7 @@ def _crossed(base: str, first: str, rest: list[str], points: list[Point]) -> lis
     for params, row in points:
         setting = ", ".join(f"{name}={params[name]}" for name in rest)
         lines.setdefault(f"{base}, {setting}", []).append((params[first], row))
-    return [Line(name, found[0][1].label, tuple(found)) for name, found in lines.items()]
+    return [Line(name, along[0][1].label, tuple(along)) for name, along in lines.items()]
 
 
 def _relation(first: str, rest: list[str], settings: list[dict[str, str]]) -> str:
@@ -118,11 +118,11 @@ def _places(values: Iterable[str]) -> dict[str, float]:
 
 def _draw(axes: Axes, line: Line, quantity: str, places: dict[str, float], styles: Styles) -> None:
     how = styles[line.style]
-    found = sorted((places[value], row.stats[quantity]) for value, row in line.points)
+    points = sorted((places[value], row.stats[quantity]) for value, row in line.points)
     axes.errorbar(
-        [place for place, _ in found],
-        [stat.mean for _, stat in found],
-        yerr=[stat.sd if stat.n > 1 else 0.0 for _, stat in found],
+        [place for place, _ in points],
+        [stat.mean for _, stat in points],
+        yerr=[stat.sd if stat.n > 1 else 0.0 for _, stat in points],
         color=how.colour,
         linestyle=how.line,
         marker=how.marker,

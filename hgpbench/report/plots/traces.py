@@ -44,25 +44,27 @@ def traces(experiment: Experiment, styles: Styles) -> Figure | None:
     Bounds of different seeds are of different data. Where mini-batches were used, the estimates stand behind
     their running mean, and every other label's final bound goes on as a dashed line to compare with.
     """
-    found = {label: trace for label in experiment.labels if (trace := _trace(experiment, label)) is not None}
-    if not found:
+    by_label = {
+        label: trace for label in experiment.labels if (trace := _trace(experiment, label)) is not None
+    }
+    if not by_label:
         return None
-    compared = any(trace.estimates is not None for trace in found.values())
-    span = _span(list(found.values()))
+    compared = any(trace.estimates is not None for trace in by_label.values())
+    span = _span(list(by_label.values()))
     drawn = style.figure(3.8)
     panels = drawn.subplots(1, 2, sharey=True)
     for axes, column, words in zip(panels, (1, 0), ("time of fit [s]", "iteration"), strict=True):
-        ends = [float(trace.last[column]) for trace in found.values()]
-        for label, trace in found.items():
+        ends = [float(trace.last[column]) for trace in by_label.values()]
+        for label, trace in by_label.items():
             _draw(axes, trace, column, styles[label], max(ends) if compared else None)
         if min(ends) > 0 and max(ends) > _WIDE_RATIO * min(ends):  # else the short ones would be a wall
-            first = min(_entrance(trace, column, span[0]) for trace in found.values())
+            first = min(_entrance(trace, column, span[0]) for trace in by_label.values())
             style.logarithmic(axes.xaxis, [first, max(ends)])
             axes.set_xlim(0.8 * first, 1.25 * max(ends))
         axes.set_xlabel(words)
     panels[0].set_ylabel("log evidence of the standardised target,\nor its bound; higher is better")
     panels[0].set_ylim(*span)
-    style.legend_below(drawn, _entries(found, styles))
+    style.legend_below(drawn, _entries(by_label, styles))
     return drawn
 
 
@@ -121,18 +123,18 @@ def _entrance(trace: Trace, column: int, low: float) -> float:
     return float(shown[0]) if shown.size else float(trace.last[column])
 
 
-def _span(found: list[Trace]) -> tuple[float, float]:
-    rows = [np.vstack([trace.curve, trace.last]) for trace in found]
+def _span(traces: list[Trace]) -> tuple[float, float]:
+    rows = [np.vstack([trace.curve, trace.last]) for trace in traces]
     low = min(float(np.min(each[each[:, 0] >= _SETTLED * each[-1, 0], 2])) for each in rows)
     high = max(float(np.max(each[:, 2])) for each in rows)
     margin = 0.06 * (high - low) or 1.0
     return low - margin, high + margin
 
 
-def _entries(found: dict[str, Trace], styles: Styles) -> list[Line2D]:
-    entries = [style.legend_curve(label, styles[label]) for label in found]
-    exact = [trace for trace in found.values() if trace.estimates is None]
-    if len(exact) < len(found):
+def _entries(by_label: dict[str, Trace], styles: Styles) -> list[Line2D]:
+    entries = [style.legend_curve(label, styles[label]) for label in by_label]
+    exact = [trace for trace in by_label.values() if trace.estimates is None]
+    if len(exact) < len(by_label):
         entries.append(style.legend_dots("estimates from mini-batches; lines are running means"))
         if exact:
             entries.append(Line2D([], [], color=style.GREY, linestyle=_ENDED, label="final bound, continued"))

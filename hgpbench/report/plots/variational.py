@@ -10,7 +10,7 @@ from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import stored, style
 from hgpbench.report.plots.style import Styles
 
-Found = dict[str, Arrays]
+ByLabel = dict[str, Arrays]
 _PRIOR = 0.5  # where q(g_u) has the mean of the prior, and where the paper starts
 
 
@@ -19,41 +19,41 @@ def variational(experiment: Experiment, styles: Styles) -> Figure | None:
 
     The reference is a model without experts, one on all points (VHGP) rather than a sparse one.
     """
-    found = {
+    by_label = {
         label: arrays
         for label, arrays in stored.first_runs(experiment, 1).items()
         if "variational" in arrays.extras
     }
-    if not found:
+    if not by_label:
         return None
-    reference = _reference(found)
-    pairs = [label for label in found if reference is not None and _comparable(found, label, reference)]
-    drawn = style.figure(0.3 + 2.1 * len(found))
+    reference = _reference(by_label)
+    pairs = [label for label in by_label if reference is not None and _comparable(by_label, label, reference)]
+    drawn = style.figure(0.3 + 2.1 * len(by_label))
     columns = 2 if pairs else 1
     panels = drawn.subplots(
-        len(found), columns, squeeze=False, sharey=True, width_ratios=(2.4, 1.0)[:columns]
+        len(by_label), columns, squeeze=False, sharey=True, width_ratios=(2.4, 1.0)[:columns]
     )
-    for (over, *beside), (label, arrays) in zip(panels, found.items(), strict=True):
+    for (over, *beside), (label, arrays) in zip(panels, by_label.items(), strict=True):
         _draw(over, label, arrays)
         for axes in beside:
             if label in pairs and reference is not None:
-                _draw_agreement(axes, label, reference, found, styles)
+                _draw_agreement(axes, label, reference, by_label, styles)
             else:
                 axes.set_visible(False)
-    values = np.concatenate([arrays.extras["variational"] for arrays in found.values()])
+    values = np.concatenate([arrays.extras["variational"] for arrays in by_label.values()])
     style.logarithmic(panels[0, 0].yaxis, [float(values.min()), float(values.max())])
-    style.legend_below(drawn, _entries(list(found.values()), bool(pairs)))
+    style.legend_below(drawn, _entries(list(by_label.values()), bool(pairs)))
     return drawn
 
 
-def _reference(found: Found) -> str | None:
-    whole = [label for label, arrays in found.items() if stored.ranked_experts(arrays) is None]
-    return min(whole, key=lambda label: "inducing_g" in found[label].extras, default=None)
+def _reference(by_label: ByLabel) -> str | None:
+    whole = [label for label, arrays in by_label.items() if stored.ranked_experts(arrays) is None]
+    return min(whole, key=lambda label: "inducing_g" in by_label[label].extras, default=None)
 
 
-def _comparable(found: Found, label: str, reference: str) -> bool:
+def _comparable(by_label: ByLabel, label: str, reference: str) -> bool:
     """Whether both learned from the same training rows; seeds may differ where runs failed."""
-    mine, other = found[label].extras["X_train"], found[reference].extras["X_train"]
+    mine, other = by_label[label].extras["X_train"], by_label[reference].extras["X_train"]
     return label != reference and np.array_equal(mine, other)
 
 
@@ -67,9 +67,9 @@ def _draw(axes: Axes, label: str, arrays: Arrays) -> None:
     style.plain_ticks(axes.xaxis, 7)
 
 
-def _draw_agreement(axes: Axes, label: str, reference: str, found: Found, styles: Styles) -> None:
+def _draw_agreement(axes: Axes, label: str, reference: str, by_label: ByLabel, styles: Styles) -> None:
     """Each training row once; on the diagonal where the two models agree."""
-    mine, other = (found[name].extras["variational"] for name in (label, reference))
+    mine, other = (by_label[name].extras["variational"] for name in (label, reference))
     ends = [float(min(mine.min(), other.min())), float(max(mine.max(), other.max()))]
     axes.plot(ends, ends, color=style.GREY, linewidth=1.0, zorder=1)
     axes.scatter(other, mine, s=5, color=styles[label].colour, alpha=0.6, linewidths=0, zorder=2)

@@ -1,0 +1,27 @@
+"""Experiments one after the other, with a display: what ``run`` and ``reproduce`` share."""
+
+from collections.abc import Sequence
+from multiprocessing.context import ForkServerContext
+
+import typer
+
+from hgpbench.bench import campaign
+from hgpbench.bench.campaign import Campaign, Tally
+from hgpbench.bench.supervise import Interrupted
+from hgpbench.commands.display import RunDisplay
+from hgpbench.commands.endings import EXIT_INTERRUPTED, complain
+
+
+def perform(campaigns: Sequence[Campaign], server: ForkServerContext) -> Tally:
+    """Run what is due, experiment by experiment; an interrupt ends the command with its own exit code."""
+    tally = Tally()
+    try:
+        for prepared in campaigns:
+            with RunDisplay(prepared.experiment.name, len(prepared.due)) as display:
+                tally += campaign.perform(prepared, display, server)
+            if prepared.options.fail_fast and tally.failed:
+                break
+    except Interrupted as signal:
+        complain(f"interrupted by {signal}; type the same command to continue")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    return tally

@@ -1,0 +1,61 @@
+"""``hgpbench report``: tables, tests and plots of stored runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hgpbench.commands.endings import complain
+
+
+def report(
+    path: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A results folder, or one experiment in it.")
+    ] = Path("results"),
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the plots, as PNG and SVG.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write one page with the tables and the plots.")
+    ] = False,
+    format_: Annotated[
+        list[str] | None,
+        typer.Option("--format", metavar="md|csv|latex|json", help="Format of the tables; may be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write; default RESULTS/report.")
+    ] = None,
+) -> None:
+    """Tables, tests and plots from stored predictions."""
+    write_report(path, out, format_ or ("md",), plot, html)
+
+
+def write_report(
+    path: Path,
+    out: Path | None = None,
+    formats: Sequence[str] = ("md",),
+    plot: bool = False,
+    html: bool = False,
+    names: Sequence[str] = (),
+) -> None:
+    """Build a report, print its first format, and tell what was written and what could not be read."""
+    from hgpbench import report as reports
+    from hgpbench.commands.display import counting
+    from hgpbench.paper.supplement import supplement
+
+    folder = out or path / reports.FOLDER
+    with counting("scoring runs") as progress:
+        built = reports.build(
+            path,
+            folder,
+            formats=formats,
+            plot=plot,
+            html=html,
+            names=names,
+            progress=progress,
+            supplier=supplement,
+        )
+    typer.echo(built.text)
+    for problem in built.problems:
+        complain(problem)
+    for written in built.files:
+        typer.echo(f"wrote {written}", err=True)

@@ -1,0 +1,72 @@
+"""``hgpbench reproduce``: the paper's experiments, and the report on them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hgpbench.commands.completion import config_names
+from hgpbench.commands.endings import EXIT_FAILED_RUNS
+from hgpbench.commands.options import (
+    DryRun,
+    Jobs,
+    Out,
+    Quick,
+    Repeats,
+    Seeds,
+    Threads,
+    chosen_seeds,
+    command_line,
+)
+from hgpbench.commands.report import write_report
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EXPERIMENT...]",
+            help="Experiments of the paper; all of them where none is named.",
+            autocompletion=config_names,
+        ),
+    ] = None,
+    repeats: Repeats = None,
+    seeds: Seeds = None,
+    jobs: Jobs = 1,
+    threads: Threads = None,
+    quick: Quick = False,
+    dry_run: DryRun = False,
+    out: Out = Path("results"),
+) -> None:
+    """Run the paper's experiments, draw its figures, and check its claims.
+
+    The report goes to DIR/report. Full size takes days; start with --quick. Exit codes as for run.
+    """
+    from hgpbench.bench import forks
+    from hgpbench.paper.reproduce import choose
+
+    choice = choose(names or (), quick)
+    server = None if dry_run else forks.warm()
+    from hgpbench.bench.campaign import Options, prepare
+    from hgpbench.commands import campaigns, listings
+
+    options = Options(
+        results=out,
+        seeds=chosen_seeds(repeats, seeds),
+        threads=threads,
+        parallel=jobs,
+        retry_failed=True,
+        command=command_line(),
+    )
+    # Every experiment is checked before any of them starts.
+    prepared = [prepare(experiment, options) for experiment in choice.experiments]
+    for line in (*choice.replaced, *choice.missing):
+        typer.echo(line, err=True)
+    if server is None:  # a dry run
+        typer.echo(listings.plans(prepared))
+        return
+    tally = campaigns.perform(prepared, server)
+    write_report(out, plot=True, html=True, names=[experiment.name for experiment in choice.experiments])
+    typer.echo(str(tally), err=True)
+    if tally.failed or choice.missing:
+        raise typer.Exit(EXIT_FAILED_RUNS)

@@ -1,0 +1,83 @@
+"""``hgpbench run``: experiments from their files to their last run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hgpbench.commands.completion import config_names
+from hgpbench.commands.endings import EXIT_FAILED_RUNS
+from hgpbench.commands.options import (
+    DryRun,
+    Jobs,
+    Out,
+    Quick,
+    Repeats,
+    Seeds,
+    Threads,
+    chosen_seeds,
+    command_line,
+)
+
+
+def run(
+    configs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CONFIG...",
+            help="Experiment files, or names of shipped ones.",
+            autocompletion=config_names,
+        ),
+    ],
+    repeats: Repeats = None,
+    seeds: Seeds = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL", help="Only this label (or pattern); may be repeated.")
+    ] = None,
+    jobs: Jobs = 1,
+    threads: Threads = None,
+    quick: Quick = False,
+    dry_run: DryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run again what is done; the old run is set aside.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what failed or was skipped.")
+    ] = False,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Start nothing more after the first failure.")
+    ] = False,
+    out: Out = Path("results"),
+) -> None:
+    """Run experiments; what is done already is not run again.
+
+    Exit code: 0 all done, 2 usage or config, 3 some runs failed, 130 interrupted.
+    """
+    from hgpbench import config
+    from hgpbench.bench import forks
+
+    experiments = [config.load(name, quick) for name in configs]
+    server = None if dry_run else forks.warm()  # loads the heavy libraries beside us
+    from hgpbench.bench.campaign import Options, prepare
+    from hgpbench.commands import campaigns, listings
+
+    options = Options(
+        results=out,
+        seeds=chosen_seeds(repeats, seeds),
+        only=tuple(only or ()),
+        threads=threads,
+        parallel=jobs,
+        force=force,
+        retry_failed=retry_failed,
+        fail_fast=fail_fast,
+        command=command_line(),
+    )
+    # Every experiment is checked before any of them starts.
+    prepared = [prepare(experiment, options) for experiment in experiments]
+    if server is None:  # a dry run
+        typer.echo(listings.plans(prepared))
+        return
+    tally = campaigns.perform(prepared, server)
+    typer.echo(str(tally))
+    if tally.failed:
+        raise typer.Exit(EXIT_FAILED_RUNS)

@@ -1,0 +1,42 @@
+"""The commands that only show something: ``datasets``, ``models``, ``schema``, ``doctor``."""
+
+from typing import Annotated
+
+import typer
+
+from hgpbench.commands.completion import model_names
+
+
+def datasets() -> None:
+    """List the datasets: rows, inputs, target, and whether they have been fetched."""
+    from hgpbench.commands import listings
+
+    typer.echo(listings.datasets())
+
+
+def models(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Show one model and its parameters in full.", autocompletion=model_names),
+    ] = None,
+) -> None:
+    """List the models with their parameters and defaults."""
+    from hgpbench.commands import listings
+
+    typer.echo(listings.models(name))
+
+
+def schema() -> None:
+    """Print the JSON Schema of experiment files."""
+    import json
+
+    from hgpbench import config
+
+    typer.echo(json.dumps(config.json_schema(), indent=1))
+
+
+def doctor() -> None:
+    """Print machine, BLAS, threads and versions."""
+    from hgpbench.commands import listings
+
+    typer.echo(listings.doctor())

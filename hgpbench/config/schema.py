@@ -1,0 +1,134 @@
+"""The keys of an experiment file and what each may hold."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from hgpbench import units
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+_RESERVED = {"runs", "report"}  # folders of their own beside the experiments
+
+_NUMBER_OR_TEXT = WithJsonSchema({"type": ["number", "string"]})
+Seconds = Annotated[float, BeforeValidator(units.seconds), _NUMBER_OR_TEXT]
+Bytes = Annotated[int, BeforeValidator(units.byte_count), _NUMBER_OR_TEXT]
+Scalar = bool | int | float | str | None
+Value = Scalar | list[Scalar]
+Name = Annotated[str, Field(pattern=_NAME, max_length=80)]
+DatasetName = Name | Annotated[str, Field(pattern=r"^[^:\s]+:[^:\s]+$")]
+Repeats = Annotated[int, Field(ge=1, le=1000)]
+
+_DATASET = "NAME, NAME:VARIANT, or a mapping with name and variant"
+_REPEATS = "a number from 1 to 1000; seeds are 0 to repeats-1"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class SplitConfig(_Strict):
+    """How many rows to train and to test on, drawn afresh for each seed."""
+
+    train: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | Literal["all"] = Field(
+        description="a count of rows, a fraction, or 'all'"
+    )
+    test: Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)] | Literal["rest", "train"] = (
+        Field(
+            default="rest",
+            description="a count, a fraction, 'rest', or 'train' to score on the training rows themselves",
+        )
+    )
+
+    @model_validator(mode="after")
+    def _rows_remain(self) -> "SplitConfig":
+        if self.train == "all" and self.test != "train":
+            raise ValueError(
+                "train: all leaves no row to test on; say test: train to score on the training rows"
+            )
+        return self
+
+
+class DatasetConfig(_Strict):
+    """A dataset by name and, where its card offers several, by variant."""
+
+    name: Name
+    variant: Name | None = None
+
+
+class Limits(_Strict):
+    """What one run may use; a run that goes beyond is stopped and recorded as such."""
+
+    wall: Seconds | None = Field(default=None, description="wall-clock time of a run, e.g. 2h")
+    memory: Bytes | None = Field(
+        default=None, description="resident memory of a run and its children, e.g. 16GB"
+    )
+    threads: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=1, description="Threads of a run, 1 to 1024"
+    )
+
+
+Sweep = (
+    dict[Name, Annotated[list[Value], Field(min_length=1)]]
+    | Annotated[list[dict[Name, Value]], Field(min_length=1)]
+)
+Parameters = dict[Name, dict[Name, Value] | None]
+
+
+class QuickConfig(_Strict):
+    """What ``--quick`` changes so that the experiment ends in minutes; its results have their own folder."""
+
+    dataset: DatasetName | DatasetConfig | None = Field(default=None, description=_DATASET)
+    split: SplitConfig | None = Field(default=None, description="a mapping with train and test")
+    repeats: Repeats | None = Field(default=None, description=_REPEATS)
+    models: Parameters = Field(default={}, description="label: parameters to change or add")
+    sweep: dict[Name, Sweep] = Field(default={}, description="label: the sweep to make instead")
+    leave_out: list[Name] = Field(default=[], description="a list of labels that are not run")
+
+
+class ExperimentConfig(_Strict):
+    """One experiment: a dataset, a split, and the models to compare on it."""
+
+    name: Name = Field(
+        description="letters, digits and . _ + -; names the folder of the experiment's results"
+    )
+    title: str = Field(
+        default="", max_length=200, description="up to 200 characters for the report's heading"
+    )
+    dataset: DatasetName | DatasetConfig = Field(description=_DATASET)
+    split: SplitConfig | Literal["published"] | None = Field(
+        default=None,
+        description="a mapping with train and test, 'published', or nothing for the paper's split",
+    )
+    repeats: Repeats = Field(default=1, description=_REPEATS)
+    limits: Limits = Field(default=Limits(), description="a mapping with wall, memory and threads")
+    models: Annotated[Parameters, Field(min_length=1)] = Field(
+        description="label: parameters; 'model' names the model and defaults to the label"
+    )
+    sweep: dict[Name, Sweep] = Field(
+        default={},
+        description="label: lists of values, one run for each combination; or a list of parameter sets",
+    )
+    quick: QuickConfig | None = Field(
+        default=None, description="a mapping with dataset, split, repeats, models, sweep and leave_out"
+    )
+
+    @field_validator("name")
+    @classmethod
+    def _not_reserved(cls, value: str) -> str:
+        if value.lower() in _RESERVED:
+            raise ValueError(f"{value!r} is the name of a folder that results/ already has; choose another")
+        return value
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of an experiment file."""
+    body = ExperimentConfig.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, "title": "hgpbench experiment"}

@@ -1,0 +1,1 @@
+"""This one paper: its experiments, its printed numbers and its claims, set against the runs."""

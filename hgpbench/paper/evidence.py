@@ -1,0 +1,175 @@
+"""The runs of one experiment as a claim asks for them: by the paper's names, over shared seeds."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hgpbench.report import numbers, summary
+from hgpbench.report.collect import Experiment, Run
+from hgpbench.report.digest import NOISE_QUANTILES
+
+PAPER = (
+    "-paper"  # after the model in a label: the paper's own settings, where those of the plain label differ
+)
+AS_IN_PAPER = ("dvshgp-random", "svshgp-adam")  # variants that exist with the paper's settings only
+
+TITLES = {
+    "smse": "SMSE",
+    "msll_gaussian": "MSLL",
+    "total_seconds": "time",
+    "noise_var": "noise variance",
+    "noise_spread": "standard deviation of the log noise variance",
+    "noise_tail": "distance from the median of the log noise variance down to its 1 % quantile",
+    "var_spread": "standard deviation of the log predictive variance",
+    "var_correlation": "correlation of log predictive variance and log true noise variance",
+    "var_log_error": "root mean square log ratio of predictive variance and true noise variance",
+    "mean_error": "squared error against the true function, relative to its variance,",
+    "latent_share": "share of the variance of f in the predictive variance",
+    "latent_correlation": "correlation of the log variance of f and the log true noise variance",
+}
+SHORT = {
+    "total_seconds": "time [s]",
+    "noise_spread": "deviation of logs",
+    "noise_tail": "tail of logs",
+    "var_spread": "deviation of logs",
+    "var_correlation": "correlation",
+    "var_log_error": "log ratio",
+    "mean_error": "relative error",
+    "latent_share": "share",
+    "latent_correlation": "correlation",
+}
+MODELS = {
+    "dvshgp-n0": "DVSHGP with m0 = u0 = n0/2",
+    "dpic": "dPIC",
+    "ehsod": "EHSoD",
+    "dvshgp-u5": "DVSHGP with u0 = 5",
+    "dvshgp-random": "DVSHGP with random experts",
+    "svshgp-adam": "SVSHGP by Adam",
+}
+_NUMBER = r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One quantity over the seeds that all finished labels share, by the paper's names."""
+
+    values: dict[str, dict[int, float]]  # of the names that are finished, by shared seed
+    labels: dict[str, str]  # the label behind each name, finished or not
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(next(iter(self.values.values()), {}))
+
+    @property
+    def means(self) -> dict[str, float]:
+        return {name: sum(values.values()) / len(values) for name, values in self.values.items()}
+
+    @property
+    def missing(self) -> list[str]:
+        """Labels without a finished run."""
+        return [label for name, label in self.labels.items() if name not in self.values]
+
+    def at(self, seed: int) -> "Sample":
+        """The sample of one seed alone."""
+        return Sample({name: {seed: values[seed]} for name, values in self.values.items()}, self.labels)
+
+    def figures(self, shown: Mapping[str, float], besides: str = "") -> str:
+        """A number for each finished label in few words, over how many seeds, and what is missing."""
+        said = ", ".join(f"{self.labels[name]} {numbers.plain(value)}" for name, value in shown.items())
+        parts = [f"{said} (n = {len(self.seeds)}{besides})"] if said else []
+        if self.missing:
+            parts.append("missing: " + ", ".join(self.missing))
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """An experiment's runs, with the paper's settings where it has them under a label of their own.
+
+    With ``ours`` the labels are taken as they stand: the same question about our settings.
+    """
+
+    experiment: Experiment
+    ours: bool = False
+
+    def labels(self, names: Iterable[str]) -> dict[str, str]:
+        """The label of each name; variants of one model are compared under the same settings."""
+        wanted = list(dict.fromkeys(names))
+        stems = {label.partition(":")[0] for label in self.experiment.labels}
+        lacking = {
+            _family(name)
+            for name in wanted
+            if name not in AS_IN_PAPER and paper_label(name).partition(":")[0] not in stems
+        }
+        keep = {name for name in wanted if self.ours or name in AS_IN_PAPER or _family(name) in lacking}
+        return {name: name if name in keep else paper_label(name) for name in wanted}
+
+    def sample(self, names: Iterable[str], quantity: str) -> Sample:
+        """A quantity over shared seeds."""
+        labels = self.labels(names)
+        by_name = {name: self.by_seed(label, quantity) for name, label in labels.items()}
+        done = {name: values for name, values in by_name.items() if values}
+        shared = sorted(set.intersection(*(set(values) for values in done.values()))) if done else []
+        values = {name: {seed: each[seed] for seed in shared} for name, each in done.items() if shared}
+        return Sample(values, labels)
+
+    def by_seed(self, label: str, quantity: str) -> dict[int, float]:
+        """A quantity of every finished run of a label; a value that is not a number is left out."""
+        values = {
+            run.entry.seed: quantities(run).get(quantity, math.nan) for run in self.experiment.of(label)
+        }
+        return {seed: value for seed, value in values.items() if not math.isnan(value)}
+
+    def first_runs(self, names: Sequence[str]) -> dict[str, Run]:
+        """The runs of the lowest seed that all these names have finished; empty where there is none."""
+        labels = self.labels(names)
+        runs = {
+            name: {run.entry.seed: run for run in self.experiment.of(label) if run.digest is not None}
+            for name, label in labels.items()
+        }
+        shared = set.intersection(*(set(each) for each in runs.values()))
+        return {name: each[min(shared)] for name, each in runs.items()} if shared else {}
+
+    def sweep(self, base: str) -> dict[float, str]:
+        """The paper's names of a swept model by the value of its first parameter, smallest first."""
+        names, wanted = {}, self.labels([base])[base]
+        for label in self.experiment.labels:
+            stem, _, setting = label.partition(":")
+            value = setting.partition(",")[0].partition("=")[2]
+            if stem == wanted and re.fullmatch(_NUMBER, value):
+                names[float(value)] = f"{base}:{setting}"
+        return dict(sorted(names.items()))
+
+
+def quantities(run: Run) -> dict[str, float]:
+    """Scores, costs and facts of a finished run by name."""
+    if run.digest is None:
+        return {}
+    values = {**summary.values(run), **run.digest.facts}
+    quantiles = run.digest.log_noise
+    if quantiles:
+        last = NOISE_QUANTILES - 1
+        values["noise_tail"] = quantiles[last // 2] - quantiles[last // 100]
+    return values
+
+
+def called(name: str) -> str:
+    """A model as the paper writes it."""
+    return MODELS.get(name, name.upper())
+
+
+def listed(names: Iterable[str]) -> str:
+    """Models in words: ``DVSHGP, dPIC and VSGP``."""
+    *most, last = [called(name) for name in names]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def paper_label(name: str) -> str:
+    """The label of a model, a variant or a point of a sweep with the paper's settings."""
+    family = _family(name)
+    return family + PAPER + name.removeprefix(family)
+
+
+def _family(name: str) -> str:
+    return re.split("[-:]", name, maxsplit=1)[0]

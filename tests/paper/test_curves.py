@@ -1,0 +1,87 @@
+"""Claims that need the arrays of single runs: variational parameters, and traces too short to tell."""
+
+import numpy as np
+import pytest
+
+from hgpbench.bench import record
+from hgpbench.paper import verdicts
+from hgpbench.paper.curves import approaches, sooner
+from hgpbench.paper.evidence import Evidence
+from hgpbench.report.collect import collect
+
+ROWS = 300
+
+
+def store(results, fake, label: str, values, expert=None, rows=None) -> None:
+    """A run of the toy example with variational parameters."""
+    results.finish(fake(label), 0)
+    folder = results.folder(label, 0)
+    kept, arrays = record.read(folder), record.read_arrays(folder)
+    arrays.extras.clear()
+    arrays.extras["X_train"] = np.arange(float(ROWS))[:, None] if rows is None else rows
+    if values is not None:
+        arrays.extras["variational"] = values
+    if expert is not None:
+        arrays.extras["expert"] = expert
+    record.write(folder, kept, arrays)
+
+
+@pytest.fixture
+def judged(results_at, fake, tmp_path):
+    """Rulings of the claims about Λ, given the parameters of both models."""
+
+    def rulings(dvshgp, vhgp, expert, **changes):
+        results = results_at(tmp_path / "results")
+        results.dataset.update(name="toy")
+        results.plan("toy-lambda", [results.entry("dvshgp", 0), results.entry("vhgp", 0)])
+        store(results, fake, "dvshgp", dvshgp, expert)
+        store(results, fake, "vhgp", vhgp, **changes)
+        (experiment,) = collect(results.root).experiments
+        return {each.claim.id: each.ruling for each in verdicts.judge(experiment)}
+
+    return rulings
+
+
+@pytest.fixture
+def world():
+    """Parameters that agree, but for a shift of each expert."""
+    rng = np.random.default_rng(0)
+    vhgp, expert = np.exp(rng.standard_normal(ROWS)), np.arange(ROWS) % 5
+    return vhgp * np.exp(0.3 * expert + 0.2 * rng.standard_normal(ROWS)), vhgp, expert
+
+
+def test_lambdas_that_agree_with_local_shifts(judged, world) -> None:
+    assert judged(*world) == {"toy-lambda/agreement": "holds", "toy-lambda/local": "holds"}
+
+
+def test_lambdas_that_differ_without_locality(judged, world) -> None:
+    dvshgp = np.exp(np.random.default_rng(1).standard_normal(ROWS))
+    assert judged(dvshgp, world[1], world[2]) == {
+        "toy-lambda/agreement": "does not hold",
+        "toy-lambda/local": "does not hold",
+    }
+
+
+def test_lambdas_that_were_never_learned_agree_with_nothing(judged, world) -> None:
+    assert judged(np.full(ROWS, 0.5), world[1], world[2])["toy-lambda/agreement"] == "does not hold"
+
+
+def test_lambdas_that_cannot_be_compared(judged, world) -> None:
+    unknown = {"toy-lambda/agreement": "not run", "toy-lambda/local": "not run"}
+    assert judged(world[0], None, world[2]) == unknown
+    assert judged(*world, rows=np.zeros((ROWS, 1))) == unknown
+    assert judged(world[0], world[1], None)["toy-lambda/local"] == "not run"
+
+
+def test_bounds_without_a_trace_do_not_decide(make) -> None:
+    experiment = make("toy-convergence", {"svshgp": {}, "svshgp-adam": {}, "vshgp": {"elbo": -1.0}})
+    assert sooner("svshgp", "svshgp-adam").check(Evidence(experiment)).outcome is None
+    assert approaches(("svshgp",), "vshgp", 0.05).check(Evidence(experiment)).outcome is None
+
+
+def test_approach_is_measured_per_training_row(make) -> None:
+    trace = [(float(i), float(i), -100.0) for i in range(50)]
+    models = {"svshgp": {"trace": trace}, "vshgp": {"elbo": -80.0}}
+    near = approaches(("svshgp",), "vshgp", 0.05)
+    assert near.check(Evidence(make("toy-convergence", models, n_train=500))).outcome is True
+    assert near.check(Evidence(make("toy-convergence", models, n_train=300))).outcome is False
