@@ -1,10 +1,9 @@
-"""Adam (Kingma and Ba, 2015): the update, for bounds estimated on mini-batches, and a whole run of it."""
+"""Adam (Kingma and Ba, 2015), for bounds that are estimated on mini-batches."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, Outcome, Recorder
 from hgpbench.la import Array
 
 
@@ -30,39 +29,3 @@ class Adam:
         mean = self.mean / (1.0 - self.beta1**self.steps)
         square = self.square / (1.0 - self.beta2**self.steps)
         return self.rate * mean / (np.sqrt(square) + self.epsilon)
-
-
-def adam(
-    objective: Objective,
-    x0: Array,
-    *,
-    steps: int = 1000,
-    rate: float = 0.01,
-    max_rejections: int = 20,
-    callback: Callback | None = None,
-) -> OptimResult:
-    """Maximise by ``steps`` steps of Adam; the last point is the result.
-
-    A point that cannot be evaluated is taken back and the rate halved; after ``max_rejections`` of them the
-    run has diverged.
-    """
-    recorder = Recorder(objective, steps, callback)
-    x = np.array(x0, dtype=float)
-    here = recorder.evaluate(x)
-    if not here.usable:
-        return recorder.result(x, here, "failed")
-    recorder.start(here.value)
-    update, rejections = Adam(rate), 0
-    while recorder.iterations < steps:
-        trial = x + update.step(here.grad)
-        there: Evaluation = recorder.evaluate(trial)
-        if there.usable:
-            x, here = trial, there
-        else:
-            update.rate *= 0.5
-            rejections += 1
-        recorder.step(here.value)
-        if rejections > max_rejections:
-            return recorder.result(x, here, "diverged")
-    outcome: Outcome = "limit reached"
-    return recorder.result(x, here, outcome)

@@ -4,7 +4,7 @@ With V = Knm L^-T whitened and q(v) = N(mean, S),
 
     mu = mu0 + V mean,    s2 = kd - qs,    qs = diag(V (I - S) V^T),
 
-and P = V M, M = (I - S) L^-1, serves twice: qs are the row sums of P * Knm, and dKnm = diag(omega) P +
+and P = V RL, RL = (I - S) L^-1, serves twice: qs are the row sums of P * Knm, and dKnm = diag(omega) P +
 beta a^T, where beta = dF/dmu, -omega / 2 = dF/ds2 and a = L^-T mean. The kernel wants sums of dKnm * Dnm
 only, D its slopes, and those follow from P * Dnm and Dnm by products with d + 2 columns: after the forward
 pass no elementwise work on (b, m) matrices is left but the scaling of V for N = V^T diag(omega) V. That makes
@@ -41,7 +41,7 @@ class BatchProcess:
         self.K, self.V, self.P = (np.empty((b, m), self.dtype) for _ in range(3))
         self._slopes: Array | None = None
         self.mu, self.qs = np.empty(b), np.empty(b)
-        self.Kmm, self.Linv, self.M, self.spare = (np.empty((m, m), order="F") for _ in range(4))
+        self.Kmm, self.Linv, self.RL, self.spare = (np.empty((m, m), order="F") for _ in range(4))
         self.H = np.empty((m, m))
         self.grams = [np.empty((m, m)) for _ in range(SHARES)]
         self._panel = max(64, PANEL_BYTES // (8 * m))
@@ -74,12 +74,12 @@ class Batch:
     def __init__(self, process: BatchProcess, inducing: Inducing, X: Array, q: Whitened) -> None:
         self._process, self.inducing, self.q, self._b = process, inducing, q, len(X)
         self._X_aug = inducing.augment(X)
-        M = process.M
-        M[...] = q.S.T  # symmetric: the transpose is the order in which it is stored
-        lower_times(inducing.Linv, M, right=True)  # S L^-1, m^3
-        np.subtract(inducing.Linv, M, out=M)
+        RL = process.RL
+        RL[...] = q.S.T  # symmetric: the transpose is the order in which it is stored
+        lower_times(inducing.Linv, RL, right=True)  # S L^-1, m^3
+        np.subtract(inducing.Linv, RL, out=RL)
         self._a = q.mean @ inducing.Linv
-        self._factors = [part.astype(process.dtype, copy=False) for part in (inducing.Linv, M, self._a)]
+        self._factors = [part.astype(process.dtype, copy=False) for part in (inducing.Linv, RL, self._a)]
         self._has_slopes = False  # whether slopes are other numbers than covariances
         self._columns: list[Array] = [np.empty(0)] * SHARES
         self._Vbetas: list[Array] = [np.empty(0)] * SHARES
@@ -96,13 +96,13 @@ class Batch:
 
     def forward(self, share: int) -> None:
         """Means and variances of one share: 3 b m^2 flops."""
-        memory, (Linv, M, a) = self._process, self._factors
+        memory, (Linv, RL, a) = self._process, self._factors
         for rows in memory.panels(self._b, share):
             K, V, P = memory.K[rows], memory.V[rows], memory.P[rows]
             D = self._fill(rows, K)
             V[...] = K
             lower_times(Linv, V.T)
-            np.matmul(V, M, out=P)
+            np.matmul(V, RL, out=P)
             if D is K:
                 P *= K
                 np.sum(P, axis=1, dtype=np.float64, out=memory.qs[rows])
@@ -164,8 +164,8 @@ class Batch:
         H = np.matmul(N, self.q.S, out=memory.H)  # 2 m^3
         np.subtract(N, H, out=H)
         H += np.multiply.outer(Vbeta, self.q.mean)
-        memory.M.fill(0.0)
-        own = inducing.own_sums(H.T, memory.M, spare=memory.spare)
+        memory.RL.fill(0.0)  # has served
+        own = inducing.own_sums(H.T, memory.RL, spare=memory.spare)
         return inducing.gather(self._X_aug, sums, own, -0.5 * float(omega.sum())), Pull(N, Vbeta)
 
     def shift(self, change: Array) -> float:

@@ -60,25 +60,25 @@ def conjugate_gradients(
         if slope == 0.0:
             outcome = "converged"
             break
-        found = _search(recorder, x, direction, _Trial(0.0, here, slope), step, max_evaluations)
-        recorder.step(found.value)
-        if found.step == 0.0:
+        best = _search(recorder, x, direction, _Trial(0.0, here, slope), step, max_evaluations)
+        recorder.step(best.value)
+        if best.step == 0.0:
             if fresh:
                 outcome = stalled(here)
                 break
             direction, fresh = here.grad, True
             step = 1.0 / (1.0 + float(direction @ direction))
             continue
-        gain = found.value - here.value
-        x = x + found.step * direction
-        before, here = here, found.evaluation
+        gain = best.value - here.value
+        x = x + best.step * direction
+        before, here = here, best.evaluation
         if gain <= tolerance * max(1.0, abs(here.value)):
             outcome = "converged"
             break
         change = float(here.grad @ (here.grad - before.grad)) / float(before.grad @ before.grad)
         direction, fresh = here.grad + change * direction, False
         # The next search starts where the same gain would be had at the new slope.
-        step = found.step * min(10.0, slope / max(float(here.grad @ direction), 1e-300))
+        step = best.step * min(10.0, slope / max(float(here.grad @ direction), 1e-300))
     return recorder.result(x, here, outcome)
 
 

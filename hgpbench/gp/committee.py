@@ -10,7 +10,6 @@ prior variance, written so that an expert which knows nothing adds nothing, and 
 result negative. The mean is prior mean + pull / precision.
 
 rbcm     robust Bayesian committee machine (Deisenroth and Ng, 2015), the paper's choice
-bcm      Bayesian committee machine (Tresp, 2000): all weights one
 gpoe     generalised product of experts (Cao and Fleet, 2014): the entropy weights normalised to sum to one
 nearest  the one expert with the largest weight, which is the one with the smallest variance
 """
@@ -21,7 +20,7 @@ import numpy as np
 
 from hgpbench.la import Array
 
-Kind = Literal["rbcm", "bcm", "gpoe", "nearest"]
+Kind = Literal["rbcm", "gpoe", "nearest"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SMALLEST_SHARE = float(np.finfo(float).eps)
@@ -34,8 +33,8 @@ class Committee:
     """The sums above at ``n`` points; experts stream through ``add``, so memory does not grow with them.
 
     Floating-point sums depend on their order. Whoever wants the same bits from any number of workers fixes
-    shards of experts once, gives each shard a committee that adds its experts in order, and merges the shards
-    in order. ``sums`` is then all that travels.
+    lanes of experts once, gives each lane a committee that adds its experts in order, and merges the lanes in
+    order. ``sums`` is then all that travels.
     """
 
     def __init__(self, kind: Kind, n: int, prior_mean: float, prior_var: float) -> None:
@@ -86,8 +85,8 @@ def negligible(kind: Kind, tolerance: float, M: int, energy: float) -> float:
     moves it by at most 2 M q^(3/2) sqrt(c) when q <= M^(-1/2); with the loss of pull, 3 M q^(3/2) sqrt(c).
 
     others: their weights do not vanish with q, so only the means themselves are small. Leaving out M experts
-    moves bcm by at most 4/3 M sqrt(q c) + 3 M^(3/2) q sqrt(c), gpoe by sqrt(q c) (1 + sqrt(2 M)) and nearest
-    by 2 sqrt(q c): with 3 M sqrt(q c) = tolerance all of these stay below it.
+    moves gpoe by at most sqrt(q c) (1 + sqrt(2 M)) and nearest by 2 sqrt(q c): with 3 M sqrt(q c) = tolerance
+    both stay below it.
     """
     c = max(energy, 1.0)
     if kind == "rbcm":

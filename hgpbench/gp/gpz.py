@@ -209,8 +209,8 @@ class BasisProblem:
         Without ``v`` and ``eta`` the noise is constant and the value is log p(y). Costs 3 n k^2 flops.
         """
         basis = Basis(self.kind, values["P"], values["gamma"])
-        found = self._weights(basis, values)
-        value, grads = found.log_evidence, self._back(basis, values, found)
+        weights = self._weights(basis, values)
+        value, grads = weights.log_evidence, self._back(basis, values, weights)
         if "v" in values:
             log_prior, prior_grads = _noise_prior(values["v"], values["eta"])
             value += log_prior
@@ -220,9 +220,9 @@ class BasisProblem:
     def posterior(self, values: dict[str, Array]) -> BasisPosterior:
         """The posterior at these parameters."""
         basis = Basis(self.kind, values["P"].copy(), values["gamma"].copy())
-        found = self._weights(basis, values)
+        weights = self._weights(basis, values)
         return BasisPosterior(
-            basis, self.linear, found.w, found.root, float(values["b"]), self._v(values).copy()
+            basis, self.linear, weights.w, weights.root, float(values["b"]), self._v(values).copy()
         )
 
     def _v(self, values: dict[str, Array]) -> Array:
@@ -254,11 +254,11 @@ class BasisProblem:
         value = -0.5 * (n * LOG_2PI - float(log_beta.sum()) - logdet(LBinv) + quadratic)
         return _Weights(w, LBinv * D, log_beta, beta, e, value)
 
-    def _back(self, basis: Basis, values: dict[str, Array], found: _Weights) -> dict[str, Array]:
+    def _back(self, basis: Basis, values: dict[str, Array], weights: _Weights) -> dict[str, Array]:
         """dPhi = -diag(beta) H Sigma + (beta e) w^T + h v^T, h = d/d log beta, and all else: 2 n k^2."""
-        H, m, v, w, beta, e = self._H, self.m, self._v(values), found.w, found.beta, found.e
+        H, m, v, w, beta, e = self._H, self.m, self._v(values), weights.w, weights.beta, weights.e
         n, k = H.shape
-        Sigma = found.root.T @ found.root
+        Sigma = weights.root.T @ weights.root
         alpha, right = values["alpha"], np.stack([w[:m], v])
         h, dv = np.empty(n), np.zeros(m)
         dC = np.zeros(basis.coefficients().shape)

@@ -101,7 +101,7 @@ def objective(
         if np.abs(x[is_log]).max(initial=0.0) > LARGEST_LOG:
             return Evaluation(-np.inf, np.zeros_like(x))
         values = layout.unpack(x)
-        found = bound(fixed | values)
-        return Evaluation(found.value, layout.pack_grad(values, found.grads), found.jitter)
+        value, grads, jitter = bound(fixed | values)
+        return Evaluation(value, layout.pack_grad(values, grads), jitter)
 
     return flat_objective

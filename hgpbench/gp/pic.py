@@ -31,8 +31,8 @@ from hgpbench.gp.params import Bound
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.la import JITTER, Array, add_outer, diagonal, inverse_factor, logdet, lower_times, rowdots
 
-A = TypeVar("A")
-T = TypeVar("T")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Block:
@@ -66,19 +66,19 @@ def _inducing(values: dict[str, Array], jitter: float) -> Inducing:
     return Inducing.of(SEARD(float(values["s2_k"]), values["ell"]), values["Xm"], jitter)
 
 
-def answers(run: Run, function: Callable[[A], T], items: Sequence[A]) -> list[T]:
+def answers(run: Run, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """``function`` of each item, in order, whoever computes it.
 
     Threads do not inherit that overflow is to be quiet; the optimiser judges what comes out.
     """
-    found: dict[int, T] = {}
+    results: dict[int, Result] = {}
 
     def work(place: int) -> None:
         with np.errstate(all="ignore"):
-            found[place] = function(items[place])
+            results[place] = function(items[place])
 
     run([partial(work, place) for place in range(len(items))])
-    return [found[place] for place in range(len(items))]
+    return [results[place] for place in range(len(items))]
 
 
 CHUNK_ROWS = 1000  # test rows at a time

@@ -59,7 +59,7 @@ class Outer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Filled:
-    """What the square matrices of a process hold: B and LB^-1 of which weights, and B^-1, N and M too."""
+    """What the square matrices of a process hold: B and LB^-1 of which weights, and S, SL and RL too."""
 
     weights: Array | None = None
     logdet_B: float = np.nan
@@ -72,7 +72,7 @@ class Process:
     def __init__(self, n: int, m: int, run: Run = serially) -> None:
         self.m, self._run = m, run
         self._prior, self._prior_factor = (np.zeros((m, m), order="F") for _ in range(2))
-        self.B, self.LBinv, self.Bi, self.N, self.M, self.spare = (
+        self.B, self.LBinv, self.S, self.SL, self.RL, self.spare = (
             np.zeros((m, m), order="F") for _ in range(6)
         )
         self._tall = [np.empty((0, m)) for _ in range(3)]
@@ -226,26 +226,26 @@ class Factored:
 
 
 class Conditioned:
-    """B^-1 (lower triangle), N = B^-1 L^-1, M = L^-1 - N (m, m), and the ways back: one may be taken."""
+    """S = B^-1 (lower triangle), SL = S L^-1, RL = L^-1 - SL (m, m), and the ways back: one may be taken."""
 
     def __init__(self, factored: Factored) -> None:
         self.factored, self.projected = factored, factored.projected
         process, Linv = self.projected.process, self.projected.inducing.Linv
-        self._Bi, self._N, self._M = process.Bi, process.N, process.M
+        self._S, self._SL, self._RL = process.S, process.SL, process.RL
         if not process.filled.conditioned:
-            inverse(factored.LBinv, out=self._Bi)
-            symmetric_times_lower(self._Bi, Linv, out=self._N, whole=True)
-            np.subtract(Linv, self._N, out=self._M)
+            inverse(factored.LBinv, out=self._S)
+            symmetric_times_lower(self._S, Linv, out=self._SL, whole=True)
+            np.subtract(Linv, self._SL, out=self._RL)
             process.filled = replace(process.filled, conditioned=True)
         self._applied: Array | None = None
 
     def explained(self) -> Array:
-        """diag(V (I - B^-1) V^T) (n,); P = (V M) * D is kept for the way back: 2 n m^2 flops."""
+        """diag(V (I - B^-1) V^T) (n,); P = (V RL) * D is kept for the way back: 2 n m^2 flops."""
         self._applied = sums = np.empty(self.projected.n)
 
         def apply(share: int) -> None:
             for rows, K, D, _ in self.projected.panels[share]:
-                P = times(self.projected.V[rows], self._M, out=self.projected.P[rows])
+                P = times(self.projected.V[rows], self._RL, out=self.projected.P[rows])
                 sums[rows] = modulate(P, K, D)
 
         self.projected.process.spread(apply)
@@ -262,15 +262,15 @@ class Conditioned:
         f, weights = self.projected, self.factored.weights
         B = self._use_up()
         if excess is None:
-            explained, sums = self._pull(weights, self._M, [outer])
+            explained, sums = self._pull(weights, self._RL, [outer])
         else:
             explained = self._kept()
             _, sums = self._pull(-excess, f.inducing.Linv, [outer], applied=weights)
-            B -= f.gram(excess, out=self._M)  # above the diagonal B is nobody's
+            B -= f.gram(excess, out=self._RL)  # above the diagonal B is nobody's
         # dV^T V = (B - I) (I - B^-1) + right across^T [- V^T diag(excess) V]
         diagonal(B)[...] -= 2.0
         add_outer(B, outer.right, outer.across)
-        return explained, self._gather(sums, B, self._N, dkd)
+        return explained, self._gather(sums, B, self._SL, dkd)
 
     def pull_moments(self, t: Array, outer: Sequence[Outer]) -> tuple[Array, KernelGrad]:
         """The way back for dV = diag(t) V (I - B^-1) + diag(weights) V E + outer, dkd = -sum t / 2: 3 n m^2.
@@ -281,16 +281,16 @@ class Conditioned:
         g, weights = self.projected, self.factored.weights
         self._kept()
         T = g.gram(t, out=self._use_up())
-        # Only E L^-1 = B^-1 (T N - M) is needed.
-        TN = symmetric_times(T, self._N, out=self._M, beta=-1.0)  # 2 m^3
-        EL = symmetric_times(self._Bi, TN, out=g.process.spare)  # 2 m^3
+        # Only E L^-1 = B^-1 (T SL - RL) is needed.
+        T_SL = symmetric_times(T, self._SL, out=self._RL, beta=-1.0)  # 2 m^3
+        EL = symmetric_times(self._S, T_SL, out=g.process.spare)  # 2 m^3
         v_E, sums = self._pull(weights, EL, outer, applied=t)
         # dV^T V = T - I + B^-1 - E + right across^T
         diagonal(T)[...] -= 1.0
         for _, right, _, across in outer:
             add_outer(T, right, across)
-        self._N -= EL
-        return v_E, self._gather(sums, T, self._N, -0.5 * float(t.sum()))
+        self._SL -= EL
+        return v_E, self._gather(sums, T, self._SL, -0.5 * float(t.sum()))
 
     def _use_up(self) -> Array:
         """B, to be overwritten: the way back may be taken once."""
@@ -306,11 +306,11 @@ class Conditioned:
         return self._applied
 
     def _pull(
-        self, weights: Array, M: Array, outer: Sequence[Outer], applied: Array | None = None
+        self, weights: Array, A: Array, outer: Sequence[Outer], applied: Array | None = None
     ) -> tuple[Array, Sums]:
-        """The sums of dKnm = diag(weights) V M + outer products [+ diag(applied) V (I - B^-1) L^-1].
+        """The sums of dKnm = diag(weights) V A + outer products [+ diag(applied) V RL].
 
-        Returns diag(V M Kmn) as well: 2 n m^2 flops.
+        Returns diag(V A Kmn) as well: 2 n m^2 flops.
         """
         f = self.projected
         Linv = f.inducing.Linv
@@ -323,7 +323,7 @@ class Conditioned:
         def add(share: int) -> None:
             for panel in f.panels[share]:
                 rows = panel.rows
-                W = times(f.V[rows], M, out=f.process.scratch(share, rows))
+                W = times(f.V[rows], A, out=f.process.scratch(share, rows))
                 row_sums[rows] = add_sums(terms, panel, W, columns[share], slope_sums)
 
         f.process.spread(add)

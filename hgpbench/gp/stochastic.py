@@ -141,14 +141,14 @@ class Ascent:
 
     def arrays(self) -> dict[str, Array]:
         """All that ``restore`` needs to go on from here with the same bits."""
-        found = {"steps": np.asarray(self.steps), "caution": np.asarray(self.caution)}
+        arrays = {"steps": np.asarray(self.steps), "caution": np.asarray(self.caution)}
         for moment, point in (("now", self.point), ("before", self._before)):
-            found[f"{moment}.x"] = point.x
+            arrays[f"{moment}.x"] = point.x
             for letter, one in point.q.items():
-                found |= {f"{moment}.{letter}.{name}": array for name, array in one.arrays().items()}
+                arrays |= {f"{moment}.{letter}.{name}": array for name, array in one.arrays().items()}
         for owner, adam in self._adam.items():
-            found |= {f"adam.{owner}.mean": adam.mean, f"adam.{owner}.square": adam.square}
-        return found
+            arrays |= {f"adam.{owner}.mean": adam.mean, f"adam.{owner}.square": adam.square}
+        return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Take the place of the ascent whose ``arrays`` these were."""

@@ -65,12 +65,12 @@ def _exp(x: np.float64) -> np.float64:
     p = p * (r * r) + r + 1.0
     # The last bits of k are the whole number; added to the exponent of p they multiply it by 2^k.
     bits = np.float64(p).view(np.int64) + (np.float64(k).view(np.int64) << 52)
-    found = np.int64(bits).view(np.float64)
+    power = np.int64(bits).view(np.float64)
     if x < _LOWEST:
-        found = _ZERO
+        power = _ZERO
     if x > _HIGHEST:
-        found = _INFINITY
-    return found
+        power = _INFINITY
+    return power
 
 
 @_compile(_ANY_MATRIX, _ANY_VECTOR, _ANY_VECTOR, _MATRIX, fastmath=_FUSED)

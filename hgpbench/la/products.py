@@ -17,15 +17,15 @@ BLOCK = 48
 """About as many columns as gemm needs for its full rate; with smaller blocks fewer zeros are multiplied."""
 
 
-def times(V: Array, M: Array, *, out: Array) -> Array:
-    """V M into ``out``, both C-ordered (n, m), for a Fortran-ordered M (m, m): 2 n m^2 flops."""
+def times(V: Array, A: Array, *, out: Array) -> Array:
+    """V A into ``out``, both C-ordered (n, m), for a Fortran-ordered A (m, m): 2 n m^2 flops."""
     n, m = V.shape
-    if M.shape != (m, m) or out.shape != (n, m):
-        raise ValueError(f"times of shapes {V.shape} and {M.shape} into {out.shape}")
+    if A.shape != (m, m) or out.shape != (n, m):
+        raise ValueError(f"times of shapes {V.shape} and {A.shape} into {out.shape}")
     m_ = integer(m)
     # fmt: off
     routines.active.gemm(
-        T, N, m_, integer(n), m_, ONE, at(M), m_, at_rows(V), m_, ZERO, at_rows(out), m_
+        T, N, m_, integer(n), m_, ONE, at(A), m_, at_rows(V), m_, ZERO, at_rows(out), m_
     )
     # fmt: on
     return out

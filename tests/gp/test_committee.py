@@ -35,8 +35,6 @@ def dense(kind: str, mu: np.ndarray, s2: np.ndarray) -> np.ndarray:
     if kind == "nearest":
         best = np.argmax(w, axis=0)
         return np.stack([np.take_along_axis(a, best[None], axis=0)[0] for a in (mu, s2)])
-    if kind == "bcm":
-        w = np.ones_like(w)
     if kind == "gpoe":
         w = w / w.sum(axis=0)
     rest = 1 - w.sum(axis=0)
@@ -106,7 +104,7 @@ def test_weights_that_sum_to_more_than_one_leave_a_positive_variance(M):
 
 def test_a_product_of_one_expert_is_that_expert():
     mu, s2 = experts(1, 10)
-    for kind in ("bcm", "gpoe", "nearest"):
+    for kind in ("gpoe", "nearest"):
         assert_allclose(aggregate(kind, mu, s2), [mu[0], s2[0]], rtol=1e-12)
 
 
@@ -145,7 +143,7 @@ def test_memory_does_not_grow_with_the_experts():
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="one of rbcm, bcm, gpoe, nearest"):
+    with pytest.raises(ValueError, match="one of rbcm, gpoe, nearest"):
         Committee("mean", 3, 0.0, 1.0)
 
 

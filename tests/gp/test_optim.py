@@ -1,6 +1,5 @@
 """Problems times maximisers: they climb, they survive what cannot be evaluated, they say how they ended."""
 
-from functools import partial
 from typing import get_args
 
 import numpy as np
@@ -8,12 +7,10 @@ import pytest
 from numpy.linalg import LinAlgError
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.adam import Adam, adam
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import Evaluation, Outcome, lbfgs
 
-LINE_SEARCHES = {"lbfgs": lbfgs, "cg": conjugate_gradients}
-MAXIMISERS = LINE_SEARCHES | {"adam": partial(adam, steps=400, rate=0.02)}
+MAXIMISERS = {"lbfgs": lbfgs, "cg": conjugate_gradients}
 
 
 def rosenbrock(x: np.ndarray) -> Evaluation:
@@ -40,7 +37,7 @@ def cliff(x: np.ndarray) -> Evaluation:
     return Evaluation(-float((x[0] - 1.0) ** 2), np.array([-2.0 * (x[0] - 1.0)]), 1e-6)
 
 
-@pytest.mark.parametrize("maximise", LINE_SEARCHES.values(), ids=LINE_SEARCHES)
+@pytest.mark.parametrize("maximise", MAXIMISERS.values(), ids=MAXIMISERS)
 class TestLineSearchMaximisers:
     def test_curved_valley(self, maximise):
         result = maximise(rosenbrock, np.array([-1.2, 1.0]))
@@ -118,7 +115,6 @@ def test_limits_are_kept_and_reported():
     for result in (
         lbfgs(rosenbrock, np.array([-1.2, 1.0]), max_iter=3),
         conjugate_gradients(rosenbrock, np.array([-1.2, 1.0]), line_searches=3),
-        adam(rosenbrock, np.array([-1.2, 1.0]), steps=3),
     ):
         assert result.outcome == "limit reached"
         assert result.iterations == 3
@@ -149,22 +145,3 @@ def test_runs_join():
     assert_array_equal(joined.trace[:, 0], np.arange(10))
     assert (np.diff(joined.trace[:, 1]) >= 0.0).all()
     assert joined.value == second.value
-
-
-def test_adam_takes_back_what_cannot_be_evaluated():
-    result = adam(cliff, np.array([1.19]), steps=200, rate=0.3)
-    assert result.outcome == "limit reached"
-    assert abs(result.x[0] - 1.0) < 0.05
-
-
-def test_adam_that_only_meets_failures_has_diverged():
-    def island(x: np.ndarray) -> Evaluation:
-        return Evaluation(0.0 if x[0] == 0.0 else np.nan, np.ones(1))
-
-    result = adam(island, np.zeros(1), steps=100)
-    assert result.outcome == "diverged"
-    assert_array_equal(result.x, [0.0])
-
-
-def test_first_step_of_adam_is_the_rate_in_each_coordinate():
-    assert_allclose(Adam(rate=0.1).step(np.array([5.0, -1e-3])), [0.1, -0.1], rtol=1e-4)
