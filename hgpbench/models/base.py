@@ -1,4 +1,4 @@
-"""The contract of an estimator, in scikit-learn's manner, and the checks that all of them share.
+"""The contract of an estimator, in scikit-learn's manner.
 
 A constructor only stores. ``fit`` learns and returns self; what it learned ends in ``_``. Then ``predict``
 gives means (and standard deviations of y), and ``predict_dist`` a ``Prediction``: latent moments, density,
@@ -13,20 +13,19 @@ Models share functions, not ancestry: this class only validates, scales and undo
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import ClassVar, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hgpbench.errors import FitError
+from hgpbench.columns import Array
+from hgpbench.fitting.threads import blas_threads
 from hgpbench.gp.optim import OptimResult
 from hgpbench.models.scaling import Scaling
-from hgpbench.models.threads import blas_threads
 from hgpbench.prediction import Prediction
 
-Array = NDArray[np.float64]
 Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
 
 
@@ -106,35 +105,3 @@ class Estimator(RegressorMixin, BaseEstimator):
             return None
         constant = self._scaling.log_jacobian(n)
         return lambda step, total, bound: callback(step, total, bound + constant)
-
-
-def ensure_started(result: OptimResult) -> OptimResult:
-    """The result, unless the bound could not even be evaluated at the initial values."""
-    if result.outcome == "failed":
-        raise FitError(
-            "the bound cannot be evaluated at the initial values: check the scales of the data, or leave "
-            "standardize=True"
-        )
-    return result
-
-
-def check_at_least(name: str, value: Any, least: float, kind: type = int) -> None:
-    """ValueError unless a parameter is a number of the right kind and not below ``least``."""
-    numbers = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, numbers) or not value >= least:
-        words = "an integer" if kind is int else "a number"
-        raise ValueError(f"{name}={value!r} is not allowed: it must be {words} of at least {least:g}")
-
-
-def check_jobs(n_jobs: int | None) -> None:
-    """ValueError unless ``n_jobs`` is a number of threads or processes, or None."""
-    if n_jobs is not None:
-        check_at_least("n_jobs", n_jobs, 1)
-
-
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """ValueError unless a parameter is one of the allowed words."""
-    if value not in allowed:
-        raise ValueError(
-            f"{name}={value!r} is not allowed: it must be one of {', '.join(map(repr, allowed))}"
-        )

@@ -7,14 +7,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from hgpbench.columns import chunks
+from hgpbench.columns import Array, chunks
+from hgpbench.fitting.checkpoint import Arrays, Checkpoint
+from hgpbench.fitting.start import guess, spread
+from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.optim import Callback, OptimResult
 from hgpbench.models import joint, passes
-from hgpbench.models.base import Array
-from hgpbench.models.checkpoint import Arrays, Checkpoint
 from hgpbench.models.experts import Expert, shared_layout, workspace_bytes
-from hgpbench.models.initial import Values, guess, spread
 from hgpbench.models.memory import Needs, Pieces
 from hgpbench.models.passes import Course, Plan
 from hgpbench.models.question import Question

@@ -5,23 +5,17 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import guess, spread
+from hgpbench.fitting.threads import runner
+from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
-from hgpbench.models.base import (
-    Array,
-    Callback,
-    Estimator,
-    check_at_least,
-    check_choice,
-    check_jobs,
-    ensure_started,
-)
-from hgpbench.models.initial import Values, guess, spread
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.models.partition import KINDS, partition
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["lbfgs", "cg"]

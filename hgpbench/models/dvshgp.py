@@ -6,16 +6,17 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hgpbench.fitting.checkpoint import Checkpoint, problem_of
+from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
+from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
+from hgpbench.fitting.threads import allowed_cores, runner
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.neighbours import Neighbourhood
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
-from hgpbench.models.checkpoint import Checkpoint, problem_of
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.models.distributed import OPTIMIZERS, Optimizer, Recipe, fit_experts
-from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.models.memory import check_memory
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
-from hgpbench.models.threads import allowed_cores, runner
 from hgpbench.prediction import Prediction
 
 MOST_LANES = 16

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench.errors import FitError
+from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
+from hgpbench.fitting.start import FLOOR, MEAN_LOG_CHI2, guess
+from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.exact import POSITIVE, ExactPosterior, LargeExactProblem
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
-from hgpbench.models.initial import Values, guess
-from hgpbench.models.residuals import FLOOR, MEAN_LOG_CHI2
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["lbfgs", "cg"]

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from hgpbench.columns import Array
+from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Committee, Kind, negligible
 from hgpbench.gp.exact import ExactProblem
 from hgpbench.gp.params import Bound, Layout
 from hgpbench.la.dense import JITTER
-from hgpbench.models.base import Array
-from hgpbench.models.initial import Values
 from hgpbench.models.memory import CHUNK, Needs
 from hgpbench.models.partition import Index
 from hgpbench.models.shard import Numbers, Rows

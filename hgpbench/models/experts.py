@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from hgpbench.columns import Array
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.values import Values
 from hgpbench.gp import loo, noise, vshgp
 from hgpbench.gp.adam import Adam
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.params import Layout
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.process import PANEL_BYTES
-from hgpbench.models.base import Array
-from hgpbench.models.initial import Values
-from hgpbench.models.placement import inducing_points
 
 SHARED = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
 INDUCING = ("Xm", "Xu")

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_jobs
-from hgpbench.models.initial import guess
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.sparse import fit_sparse
-from hgpbench.models.threads import runner
+from hgpbench.fitting.checks import check_at_least, check_jobs
+from hgpbench.fitting.collapsed import fit_sparse
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import guess
+from hgpbench.fitting.threads import runner
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 

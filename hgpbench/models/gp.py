@@ -3,11 +3,12 @@
 import numpy as np
 
 from hgpbench.errors import Refusal
+from hgpbench.fitting.checks import check_at_least, ensure_started
+from hgpbench.fitting.start import guess, perturbed
 from hgpbench.gp.exact import POSITIVE, ExactProblem
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, ensure_started
-from hgpbench.models.initial import guess, perturbed
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 5_000

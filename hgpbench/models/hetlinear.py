@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from hgpbench.columns import chunks
+from hgpbench.fitting.ridge import Ridge
+from hgpbench.fitting.start import MEAN_LOG_CHI2
 from hgpbench.models.base import Array, Callback, Estimator
-from hgpbench.models.residuals import MEAN_LOG_CHI2
-from hgpbench.models.ridge import Ridge
 from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
 

@@ -1,7 +1,7 @@
 """Ridge regression with constant noise, by chunks of rows."""
 
+from hgpbench.fitting.ridge import Ridge
 from hgpbench.models.base import Array, Callback, Estimator
-from hgpbench.models.ridge import Ridge
 from hgpbench.prediction import Prediction
 
 

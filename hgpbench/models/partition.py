@@ -14,8 +14,8 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 from threadpoolctl import threadpool_limits
 
-from hgpbench.models.base import Array
-from hgpbench.models.initial import spread
+from hgpbench.columns import Array
+from hgpbench.fitting.start import spread
 
 Index = NDArray[np.intp]
 Kind = Literal["kmeans", "balanced", "random"]

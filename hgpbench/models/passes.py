@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hgpbench.columns import Array
+from hgpbench.fitting.checkpoint import Arrays
 from hgpbench.gp.adam import Adam
 from hgpbench.gp.optim import Outcome
-from hgpbench.models.base import Array
-from hgpbench.models.checkpoint import Arrays
 from hgpbench.models.experts import Step
 from hgpbench.models.workers import Workers
 

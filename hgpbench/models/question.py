@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hgpbench.columns import Array
+from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Committee, Kind, negligible
 from hgpbench.gp.posterior import Posterior
 from hgpbench.la.dense import JITTER, rowdots
-from hgpbench.models.base import Array
-from hgpbench.models.initial import Values
 from hgpbench.models.partition import Index
 
 SMALLEST = float(np.finfo(float).tiny)  # of a norm to divide by

@@ -5,18 +5,20 @@ from typing import Literal
 import numpy as np
 
 from hgpbench.columns import chunks
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
+from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
+from hgpbench.fitting.start import guess
+from hgpbench.fitting.threads import allowed_cores
+from hgpbench.fitting.values import Values
 from hgpbench.gp.exact import POSITIVE
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
 from hgpbench.models import exact_experts as experts
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, check_jobs
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.models.exact_experts import ExactShard, Question
-from hgpbench.models.initial import Values, guess
-from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.models.memory import check_memory
 from hgpbench.models.partition import partition
 from hgpbench.models.shard import Rows
-from hgpbench.models.threads import allowed_cores
 from hgpbench.models.workers import open_workers
 from hgpbench.prediction import Prediction
 

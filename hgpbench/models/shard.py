@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hgpbench.columns import Array
 from hgpbench.gp.vshgp import Workspace
-from hgpbench.models.base import Array
 from hgpbench.models.experts import Contribution, Expert, Names, Step, shared_layout
 from hgpbench.models.question import Question
 

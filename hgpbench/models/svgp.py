@@ -6,12 +6,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hgpbench.gp.stochastic import Method
-from hgpbench.gp.tasks import Run
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least
-from hgpbench.models.batches import Batches, is_stored, left_in_file
-from hgpbench.models.initial import guess
-from hgpbench.models.minibatch import (
+from hgpbench.fitting.batches import Batches, is_stored, left_in_file
+from hgpbench.fitting.checks import check_at_least
+from hgpbench.fitting.collapsed import fit_sparse
+from hgpbench.fitting.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
     Precision,
@@ -21,10 +19,12 @@ from hgpbench.models.minibatch import (
     open_checkpoint,
     place,
 )
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.residuals import Start
-from hgpbench.models.sparse import fit_sparse
-from hgpbench.models.threads import runner
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import Start, guess
+from hgpbench.fitting.threads import runner
+from hgpbench.gp.stochastic import Method
+from hgpbench.gp.tasks import Run
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 FIRST_STEPS = 30  # of L-BFGS on the sample: enough for a guess

@@ -6,12 +6,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hgpbench.gp import vshgp
-from hgpbench.gp.stochastic import Method
-from hgpbench.gp.tasks import Run
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least
-from hgpbench.models.batches import Batches, is_stored, left_in_file
-from hgpbench.models.minibatch import (
+from hgpbench.fitting.batches import Batches, is_stored, left_in_file
+from hgpbench.fitting.checks import check_at_least
+from hgpbench.fitting.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
     Precision,
@@ -21,9 +18,14 @@ from hgpbench.models.minibatch import (
     open_checkpoint,
     place,
 )
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.residuals import Start, first_values
-from hgpbench.models.threads import runner
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import Start
+from hgpbench.fitting.threads import runner
+from hgpbench.fitting.vshgp import first_values
+from hgpbench.gp import vshgp
+from hgpbench.gp.stochastic import Method
+from hgpbench.gp.tasks import Run
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 KERNELS = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")

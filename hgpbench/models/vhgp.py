@@ -3,9 +3,10 @@
 import numpy as np
 
 from hgpbench.errors import Refusal
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_jobs
-from hgpbench.models.hetero import Problem
-from hgpbench.models.threads import runner
+from hgpbench.fitting.checks import check_at_least, check_jobs
+from hgpbench.fitting.threads import runner
+from hgpbench.fitting.vshgp import Problem
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 3_000

@@ -4,10 +4,11 @@ from typing import get_args
 
 import numpy as np
 
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, check_jobs
-from hgpbench.models.hetero import Optimizer, Problem
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.threads import runner
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.threads import runner
+from hgpbench.fitting.vshgp import Optimizer, Problem
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 

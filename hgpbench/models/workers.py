@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from hgpbench.columns import Array
 from hgpbench.cores import thread_variables
 from hgpbench.errors import FitError
-from hgpbench.models.base import Array
 from hgpbench.models.shard import Numbers, Rows, Shard
 
 START = "from hgpbench.models.workers import serve; serve({channel}, {data})"

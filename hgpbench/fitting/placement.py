@@ -7,8 +7,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_chunked
 
-from hgpbench.models.base import Array
-from hgpbench.models.initial import spread
+from hgpbench.columns import Array
+from hgpbench.fitting.start import spread
 
 FEWEST_ROWS = 20_000  # rows that k-means looks at, however many there are ...
 ROWS_PER_POINT = 20  # ... or this many for each point

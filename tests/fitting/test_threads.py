@@ -5,9 +5,10 @@ import pytest
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from hgpbench.fitting import threads
+from hgpbench.fitting.threads import allowed_cores, blas_threads, runner
 from hgpbench.gp import process
-from hgpbench.models import FITC, GPVC, VHGP, VSGP, VSHGP, EHSoD, ExactGP, base, threads
-from hgpbench.models.threads import allowed_cores, blas_threads, runner
+from hgpbench.models import FITC, GPVC, VHGP, VSGP, VSHGP, EHSoD, ExactGP, base
 from tests.models.zoo import draw
 
 DEALT_OUT = [

@@ -1,15 +1,25 @@
-"""Bayesian ridge regression on scaled inputs, by chunks of rows: what the linear models share."""
+"""Bayesian ridge regression on scaled inputs, by chunks of rows: linear models, and the mean of f.
 
-from dataclasses import dataclass
+The mean of f that a GP is a deviation from is zero as in the paper, or linear: fitted by ridge regression on
+the training rows before the GP, which then models what is left. With thousands of rows its own uncertainty is
+negligible beside the GP's, and is neglected.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from hgpbench.columns import chunks
-from hgpbench.models.base import Array
-from hgpbench.models.scaling import Scaling
+from hgpbench.columns import Array, chunks
+from hgpbench.prediction import Prediction
 
+if TYPE_CHECKING:
+    from hgpbench.models.scaling import Scaling
+
+MeanKind = Literal["zero", "linear"]
+MEAN_KINDS: tuple[MeanKind, ...] = get_args(MeanKind)
 STRENGTHS: NDArray[np.float64] = 10.0 ** np.arange(-8.0, 3.01, 0.5)
 """Ridge strengths tried, as multiples of the number of rows (so that they mean the same at any n).
 
@@ -33,7 +43,7 @@ class Ridge:
     spread: Array  # (d, d), square root of the posterior covariance of the weights over the noise
 
     @classmethod
-    def fit(cls, X: Array, t: Array, scaling: Scaling) -> "Ridge":
+    def fit(cls, X: Array, t: Array, scaling: "Scaling") -> "Ridge":
         """Fit targets ``t`` (n,) on the rows of ``X`` (n, d), which ``scaling`` scales chunk by chunk."""
         normal = _NormalEquations.of(X, t, scaling)
         strength = float(max(STRENGTHS, key=normal.log_evidence))
@@ -56,6 +66,32 @@ class Ridge:
 
 
 @dataclass(frozen=True, eq=False)
+class MeanFunction:
+    """A mean of scaled targets at scaled inputs; zero without a ``ridge``."""
+
+    ridge: Ridge | None = None
+
+    @classmethod
+    def fit(cls, kind: MeanKind, X: Array, target: Array, scaling: "Scaling") -> "MeanFunction":
+        """The mean of this kind for training rows ``X`` in the user's units and scaled targets."""
+        return cls(Ridge.fit(X, target, scaling) if kind == "linear" else None)
+
+    def __call__(self, X: Array) -> Array:
+        """The mean at scaled inputs (n, d)."""
+        mean = np.zeros(len(X))
+        if self.ridge is not None:
+            for rows in chunks(len(X)):
+                mean[rows] = self.ridge.mean(X[rows])
+        return mean
+
+    def add_to(self, prediction: Prediction, X: Array) -> Prediction:
+        """The prediction of the target from that of its deviation, at scaled inputs."""
+        mean = self(X)
+        f_mean = None if prediction.f_mean is None else prediction.f_mean + mean
+        return replace(prediction, mean=prediction.mean + mean, f_mean=f_mean)
+
+
+@dataclass(frozen=True, eq=False)
 class _NormalEquations:
     """The centred least-squares problem on the principal axes of its inputs."""
 
@@ -68,7 +104,7 @@ class _NormalEquations:
     rss: float  # of that solution
 
     @classmethod
-    def of(cls, X: Array, t: Array, scaling: Scaling) -> "_NormalEquations":
+    def of(cls, X: Array, t: Array, scaling: "Scaling") -> "_NormalEquations":
         """One pass for the products, one for the residuals: the difference of squares would cancel."""
         n, d = X.shape
         x_mean, t_mean = scaling.inputs(X.mean(axis=0)), float(t.mean())

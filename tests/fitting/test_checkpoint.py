@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hgpbench.models import DVSHGP, checkpoint
+from hgpbench.fitting import checkpoint
+from hgpbench.models import DVSHGP
 from tests.models.zoo import draw
 
 SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 0}

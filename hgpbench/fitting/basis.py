@@ -7,24 +7,17 @@ width, so that a unit step is one step for centres and precisions alike. Measure
 kind VC, 100 iterations in all: the objective rises by 780 nats from the unit alone, by 940 with both.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
+from hgpbench.columns import Array
+from hgpbench.fitting.checks import ensure_started
+from hgpbench.fitting.start import Start
+from hgpbench.fitting.values import Values
 from hgpbench.gp.gpz import ETA_RATE, ETA_SHAPE, BasisProblem, Kind, axis_aligned, positive
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, ensure_started
-from hgpbench.models.initial import Values
 
 STEPS = 30  # iterations with the centres held: enough for a start
-
-
-class Start(NamedTuple):
-    """Initial values of the evidence, and the evaluations that they took."""
-
-    values: Values
-    evaluations: int
 
 
 def first_values(

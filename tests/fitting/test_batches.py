@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hgpbench.models.batches import FILE_BLOCK, WINDOW, Batches, FileRows
+from hgpbench.fitting.batches import FILE_BLOCK, WINDOW, Batches, FileRows
 from hgpbench.models.scaling import Scaling
 
 IDENTITY = Scaling(np.zeros(2), np.ones(2), 0.0, 1.0)

@@ -1,7 +1,11 @@
 """A sparse GP with constant noise: one collapsed bound, maximised over kernel, noise and inducing inputs."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from hgpbench.columns import Array
+from hgpbench.fitting.checks import ensure_started
+from hgpbench.fitting.values import Values
 from hgpbench.gp import collapsed
 from hgpbench.gp.collapsed import Kind
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
@@ -9,9 +13,9 @@ from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.process import Process
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.models.base import Array, ensure_started
-from hgpbench.models.initial import Values
-from hgpbench.models.scaling import Scaling
+
+if TYPE_CHECKING:
+    from hgpbench.models.scaling import Scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +31,7 @@ class SparseFit:
         """sigma^2_eps of the scaled target."""
         return float(self.values["sigma2"])
 
-    def learned(self, scaling: Scaling) -> dict[str, float | Array]:
+    def learned(self, scaling: "Scaling") -> dict[str, float | Array]:
         """The learned parameters in the user's units, by the names of the estimators' attributes."""
         square = scaling.y_scale**2
         return {

@@ -1,10 +1,22 @@
-"""First guesses of hyper-parameters, from the spread of the training data."""
+"""First guesses of hyper-parameters, from the spread of the training data or as the authors fixed them."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.models.base import Array
+from hgpbench.columns import Array
+from hgpbench.fitting.values import Values
 
-Values = dict[str, Array]
+FLOOR = 1e-6  # of the variance of y, under squared residuals: a zero has no logarithm
+MEAN_LOG_CHI2 = -1.2703628454614782  # of one degree of freedom: psi(1/2) + log 2
+LAM = 0.5  # the fixed point of lambda where the noise is as large as the residuals
+
+
+class Start(NamedTuple):
+    """Initial values of a bound, and the evaluations that they took."""
+
+    values: Values
+    evaluations: int
 
 
 def guess(X: Array, y: Array) -> Values:
@@ -28,3 +40,14 @@ def spread(X: Array) -> Array:
     """Standard deviation per column; one where the column is constant."""
     std = X.std(axis=0)
     return np.where(std > 0.0, std, 1.0)
+
+
+def authors_values(unit: Array, variance: float = 1.0) -> Values:
+    """Kernels and mu0 of the authors' release ('User'), for inputs and a target of these spreads."""
+    return {
+        "s2_kf": np.asarray(variance),
+        "ell_f": 0.5 * unit,
+        "s2_kg": np.asarray(1.0),
+        "ell_g": 0.2 * unit,
+        "mu0": np.asarray(np.log(0.25 * variance)),
+    }

@@ -7,13 +7,7 @@ from numpy.testing import assert_allclose
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Fold, Split
 from hgpbench.errors import Refusal
-from hgpbench.gp import vshgp
 from hgpbench.models import VHGP, VSGP, VSHGP
-from hgpbench.models.hetero import Problem
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.residuals import first_values
-from hgpbench.models.scaling import Scaling
-from hgpbench.models.threads import runner
 from tests.models.zoo import draw
 
 
@@ -52,18 +46,6 @@ def test_it_passes_the_papers_recipe_in_a_fraction_of_the_evaluations(seed):
     assert brief.n_evaluations_ < 0.6 * paper.n_evaluations_
 
 
-@pytest.mark.parametrize("optimizer", ["natural", "lbfgs", "paper"])
-def test_the_reported_bound_is_the_bound_at_the_learned_values(optimizer):
-    X, y = draw(60)
-    scaling = Scaling.of(X, y, standardize=True)
-    inputs, target = scaling.inputs(X), scaling.target(y)
-    rng = np.random.default_rng(0)
-    problem = Problem(inputs, target, inducing_points(inputs, 12, rng), inducing_points(inputs, 8, rng))
-    fit = problem.fit(optimizer, 20)
-    found = vshgp.bound(fit.values, inputs, target, vshgp.Workspace(60, 12, 8)).value
-    assert fit.result.value == pytest.approx(found, rel=1e-9)
-
-
 def test_all_optimisers_end_close_to_each_other():
     X, y = draw(80)
     bounds = [
@@ -89,18 +71,6 @@ def test_vshgp_approaches_vhgp_as_its_points_fill_the_rows():
     assert_allclose(found.g_mean, expected.g_mean, atol=0.3)
 
 
-def test_with_points_at_the_rows_and_held_the_two_are_one_model():
-    X, y = draw(50)
-    scaling = Scaling.of(X, y, standardize=True)
-    inputs, target = scaling.inputs(X), scaling.target(y)
-    points = np.unique(inputs, axis=0)
-    with runner(1) as run:
-        fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100, run=run)
-    full = VHGP().fit(X, y)
-    assert full.elbo_ == fit.result.value + scaling.log_jacobian(50)
-    assert_allclose(fit.values["Xm"], points, rtol=0)
-
-
 def test_more_than_three_thousand_rows_are_refused():
     with pytest.raises(Refusal, match=r"vhgp: 3,001 training rows .* \(at most 3,000\)"):
         VHGP().fit(np.zeros((3_001, 1)), np.arange(3_001.0))
@@ -109,21 +79,6 @@ def test_more_than_three_thousand_rows_are_refused():
 def test_an_unknown_optimizer_is_refused():
     with pytest.raises(ValueError, match=r"optimizer='sgd' is not allowed: .* 'natural', 'lbfgs', 'paper'"):
         VSHGP(optimizer="sgd").fit(*draw(30))
-
-
-def test_the_start_beats_constant_noise_and_levels_the_residuals():
-    fold = toy(0)
-    scaling = Scaling.of(fold.X_train, fold.y_train, standardize=True)
-    X, y = scaling.inputs(fold.X_train), scaling.target(fold.y_train)
-    rng = np.random.default_rng(0)
-    Xm, Xu = inducing_points(X, 20, rng), inducing_points(X, 20, rng)
-    memory = vshgp.Workspace(500, 20, 20)
-    start = first_values(X, y, Xm, Xu, memory, move_inducing=True)
-    bound = vshgp.bound(start.values, X, y, memory)
-    constant = VSGP(n_inducing=20, random_state=0).fit(X, y)
-    assert bound.value > constant.elbo_
-    assert abs(float(bound.grads["mu0"])) < 0.01 * len(y)
-    assert start.evaluations < 110
 
 
 def test_learned_parameters_are_in_the_units_of_the_user():

@@ -4,25 +4,28 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from hgpbench.columns import Array
+from hgpbench.fitting.batches import Batches, Inputs
+from hgpbench.fitting.checkpoint import Arrays, Checkpoint, problem_of
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
+from hgpbench.fitting.placement import FEWEST_ROWS, ROWS_PER_POINT, inducing_points
+from hgpbench.fitting.start import Start
+from hgpbench.fitting.threads import runner
+from hgpbench.fitting.values import Values
 from hgpbench.gp.factorised import Workspace
 from hgpbench.gp.optim import Callback, OptimResult, Outcome
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.stochastic import Ascent, Diverged, Method, Schedule
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.models.base import Array, check_at_least, check_choice, check_jobs, ensure_started
-from hgpbench.models.batches import Batches, Inputs
-from hgpbench.models.checkpoint import Arrays, Checkpoint, problem_of
-from hgpbench.models.initial import Values
-from hgpbench.models.placement import FEWEST_ROWS, ROWS_PER_POINT, inducing_points
-from hgpbench.models.residuals import Start
-from hgpbench.models.scaling import Scaling
-from hgpbench.models.threads import runner
 from hgpbench.prediction import Prediction
+
+if TYPE_CHECKING:
+    from hgpbench.models.scaling import Scaling
 
 Precision = Literal["double", "mixed"]
 FIRST_ROWS = 5_000  # of the sample that gives first values, whatever n
@@ -65,7 +68,7 @@ def check_options(options: Options) -> None:
 
 
 def make_batches(
-    options: Options, X: Inputs, y: Array, scaling: Scaling, rng: np.random.Generator
+    options: Options, X: Inputs, y: Array, scaling: "Scaling", rng: np.random.Generator
 ) -> Batches:
     """The batches that the options ask for, with a seed from the generator."""
     seed = int(rng.integers(2**63))
@@ -91,7 +94,7 @@ class StochasticFit:
         """The predictive distribution at scaled inputs, for the scaled target."""
         return predict(self.values, self.posteriors, X, run)
 
-    def learned(self, scaling: Scaling) -> dict[str, float | Array]:
+    def learned(self, scaling: "Scaling") -> dict[str, float | Array]:
         """The learned parameters in the user's units, by the names of the estimators' attributes."""
         values, square = self.values, scaling.y_scale**2
         found: dict[str, float | Array] = {

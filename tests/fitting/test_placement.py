@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import pairwise_distances
 
-from hgpbench.models import placement
-from hgpbench.models.placement import inducing_points
+from hgpbench.fitting import placement
+from hgpbench.fitting.placement import inducing_points
 
 
 def place(X: np.ndarray, m: int, seed: int = 0) -> np.ndarray:
