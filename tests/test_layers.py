@@ -19,7 +19,8 @@ ALLOWED: dict[str, set[str]] = {
     "schema": BASE,
     "config": BASE | {"yamlfile", "schema"},
     "fitting": {"gp", "prediction", "columns", "errors", "files"},
-    "models": {"la", "gp", "fitting", "prediction", "columns", "cores", "errors", "files", "units"},
+    "experts": {"la", "gp", "fitting", "columns", "cores", "errors", "units"},
+    "models": {"gp", "fitting", "experts", "prediction", "columns", "errors"},
     "data": BASE | {""},
     "bench": BASE | {"models", "data", "config", "schema", "metrics", "prediction", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
@@ -46,7 +47,7 @@ CONFINED = {
     "pandas": {"data", "report"},
     "h5py": {"data", "bench", "fitting"},
     "typer": {"cli"},
-    "sklearn": {"models", "fitting"},
+    "sklearn": {"models", "fitting", "experts"},
     "jinja2": {"report"},
     "pooch": {"data"},
     "rich": {"display", "data"},
@@ -88,6 +89,42 @@ def test_imports_point_downwards(path: Path) -> None:
             assert layer in ANYWHERE or target == layer or target in ALLOWED[layer], f"{path} imports {name}"
         elif root in CONFINED:
             assert layer in CONFINED[root], f"{path} imports {name}"
+
+
+def closure(*names: str) -> set[str]:
+    """These modules and all modules of ours that they import, whatever their packages import."""
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        path = PACKAGE.parent / f"{name.replace('.', '/')}.py"
+        if name in seen or not path.is_file():
+            continue
+        seen.add(name)
+        for imported in imports_of(path):
+            waiting += [imported, imported.rpartition(".")[0]]
+    return seen
+
+
+def test_exact_experts_know_nothing_of_sparse_ones() -> None:
+    """RBCM shares partition, transport and committee with DVSHGP, and none of its equations."""
+    found = closure("hgpbench.models.rbcm")
+    assert found >= {f"hgpbench.experts.{name}" for name in ("exact", "pool", "reach", "rows")}
+    sparse = ("gp.vshgp", "gp.process", "gp.collapsed", "fitting.vshgp", "experts.expert", "experts.owner")
+    assert not found & {f"hgpbench.{name}" for name in sparse}
+
+
+def test_a_worker_loads_no_owner_before_it_is_told_which() -> None:
+    code = (
+        "import sys\nimport hgpbench.experts.pool\n"
+        "loaded = {name for name in sys.modules if name.startswith('hgpbench.')}\n"
+        "owners = {'hgpbench.experts.' + name for name in ('owner', 'expert', 'exact')}\n"
+        "assert not loaded & (owners | {'hgpbench.gp.vshgp', 'hgpbench.models'}), loaded\n"
+        "import hgpbench.experts.exact\n"
+        "assert 'hgpbench.gp.vshgp' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stderr
 
 
 def test_gp_imports_numpy_and_scipy_only() -> None:

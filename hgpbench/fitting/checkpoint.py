@@ -1,11 +1,12 @@
 """The state of a long fit in a file, written whole now and then, so that a killed fit can continue.
 
-Arrays by name in HDF5, and the problem that they belong to. A file of another problem, or one that cannot be
-read, counts as none: the fit starts anew and replaces it.
+Arrays by name in HDF5, and the problem that they belong to. A file of another problem, one that another
+version wrote, or one that cannot be read counts as none: the fit starts anew and replaces it.
 """
 
 import hashlib
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from hgpbench.files import replacing
 
-FORMAT = 1
+FORMAT = 2
 EVERY = 120.0  # seconds between two states: what a kill may cost
 
 Arrays = dict[str, NDArray[Any]]
@@ -32,12 +33,12 @@ def problem_of(params: Mapping[str, Any], *data: NDArray[Any]) -> str:
 
 
 class Checkpoint:
-    """The file of one fit; without a path it neither finds nor keeps anything."""
+    """The file of one fit; without a path it neither has nor keeps anything."""
 
     def __init__(self, path: Path | None, problem: str) -> None:
         self._path, self._problem = path, problem
-        self.found: Arrays | None = None
-        self.seconds = 0.0  # that earlier attempts spent up to the state found
+        self.stored: Arrays | None = None
+        self.seconds = 0.0  # that earlier attempts spent up to the state stored
         if path is not None and path.exists():
             self._read(path)
         self._started = self._written = time.monotonic()
@@ -56,8 +57,15 @@ class Checkpoint:
     def _read(self, path: Path) -> None:
         try:
             with h5py.File(path, "r") as file:
-                if file.attrs.get("format") == FORMAT and file.attrs.get("problem") == self._problem:
-                    self.found = {name: np.asarray(file[name]) for name in file}
+                written = file.attrs.get("format", FORMAT)
+                if written == FORMAT and file.attrs.get("problem") == self._problem:
+                    self.stored = {name: np.asarray(file[name]) for name in file}
                     self.seconds = float(file.attrs["seconds"])
         except OSError:  # not an HDF5 file: nothing to continue from
-            self.found = None
+            return
+        if written != FORMAT:
+            warnings.warn(
+                f"{path}: a checkpoint of another version (format {written}, not {FORMAT}) is not continued; "
+                "the fit starts anew",
+                stacklevel=2,
+            )

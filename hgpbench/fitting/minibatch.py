@@ -137,18 +137,18 @@ def climb(
     checkpoint: Checkpoint,
 ) -> StochasticFit:
     """Ascend from first values, or from where a checkpoint left off."""
-    found = checkpoint.found
+    stored = checkpoint.stored
     schedule = Schedule(
         options.max_iter, options.optimizer, options.step_size, options.learning_rate, options.cooling
     )
     with runner(options.n_jobs) as run:
-        first, spent = find_first(run) if found is None else _first_of(found)
+        first, spent = find_first(run) if stored is None else _first_of(stored)
         m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
         memory = Workspace(batches.largest, m, u, single=options.precision == "mixed", run=run)
         ascent = Ascent(first, batches.n, schedule, memory)
         record = _Record(ascent, batches, options.tol, callback, checkpoint)
-        if found is not None:
-            record.restore(found)
+        if stored is not None:
+            record.restore(stored)
         outcome = record.climb(lambda: _first_arrays(first, spent))
         result = ensure_started(record.result(outcome, spent))
         scores = np.array(record.scores).reshape(-1, 3)
@@ -159,11 +159,11 @@ def _first_arrays(first: Values, spent: int) -> Arrays:
     return {f"first.{name}": value for name, value in first.items()} | {"spent": np.asarray(spent)}
 
 
-def _first_of(found: Arrays) -> Start:
+def _first_of(stored: Arrays) -> Start:
     values = {
-        name.removeprefix("first."): array for name, array in found.items() if name.startswith("first.")
+        name.removeprefix("first."): array for name, array in stored.items() if name.startswith("first.")
     }
-    return Start(values, int(found["spent"]))
+    return Start(values, int(stored["spent"]))
 
 
 class _Record:
@@ -209,10 +209,10 @@ class _Record:
             self._note(self._ascent.steps, self._ascent.bound(self._batches.some(batches)))
         return outcome
 
-    def restore(self, found: Arrays) -> None:
+    def restore(self, stored: Arrays) -> None:
         """Go on where the fit of a checkpoint stood."""
-        self._ascent.restore(found)
-        self.rows, self.scores = ([(r[0], r[1], r[2]) for r in found[name].tolist()] for name in TRACES)
+        self._ascent.restore(stored)
+        self.rows, self.scores = ([(r[0], r[1], r[2]) for r in stored[name].tolist()] for name in TRACES)
 
     def _arrays(self) -> Arrays:
         traces = zip(TRACES, (self.rows, self.scores), strict=True)

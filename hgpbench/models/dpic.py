@@ -5,6 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
+from hgpbench.experts.rows import KINDS, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
 from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import guess, spread
@@ -15,7 +16,6 @@ from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
 from hgpbench.models.base import Array, Callback, Estimator
-from hgpbench.models.partition import KINDS, partition
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["lbfgs", "cg"]

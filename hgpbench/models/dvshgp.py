@@ -6,6 +6,9 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hgpbench.experts.fit import OPTIMIZERS, Optimizer, Recipe, fit_experts
+from hgpbench.experts.memory import check_memory
+from hgpbench.experts.rows import partition
 from hgpbench.fitting.checkpoint import Checkpoint, problem_of
 from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
@@ -13,10 +16,6 @@ from hgpbench.fitting.threads import allowed_cores, runner
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.neighbours import Neighbourhood
 from hgpbench.models.base import Array, Callback, Estimator
-from hgpbench.models.distributed import OPTIMIZERS, Optimizer, Recipe, fit_experts
-from hgpbench.models.memory import check_memory
-from hgpbench.models.partition import partition
-from hgpbench.models.shard import Rows
 from hgpbench.prediction import Prediction
 
 MOST_LANES = 16
@@ -190,7 +189,7 @@ class DVSHGP(Estimator):
         rng = np.random.default_rng(self.random_state)
         M = -(-n // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng)
-        rows = Rows(inputs[shares.order], target[shares.order], shares.starts)
+        rows = shares.gather(inputs, target)
         recipe = self._recipe(len(shares), int(rng.integers(2**31)))
         self._experts, result = fit_experts(
             rows, recipe, self._workers(n * recipe.n_passes), checkpoint, self._reporter(callback, n)

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from hgpbench.fitting import checkpoint
-from hgpbench.models import DVSHGP
+from hgpbench.models import DVSHGP, SVSHGP
 from tests.models.zoo import draw
 
 SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 0}
@@ -57,3 +58,21 @@ def test_a_checkpoint_of_another_problem_is_not_used(tmp_path: Path, monkeypatch
     assert DVSHGP(**SMALL, n_passes=2).fit(X, moved, checkpoint=path).resumed_seconds_ == 0.0
     path.write_bytes(b"not a checkpoint")
     assert DVSHGP(**SMALL, n_passes=2).fit(X, y, checkpoint=path).resumed_seconds_ == 0.0
+
+
+@pytest.mark.parametrize("model", [DVSHGP(**SMALL, n_passes=2), SVSHGP(8, 5, max_iter=4, random_state=0)])
+def test_a_checkpoint_of_an_older_version_is_refused_in_one_line(
+    model: DVSHGP | SVSHGP, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    X, y = draw(100)
+    path = tmp_path / "checkpoint.h5"
+    plain = model.fit(X, y, checkpoint=path).elbo_
+    with h5py.File(path, "r+") as file:
+        file.attrs["format"] = 1
+    with pytest.warns(UserWarning, match=r"checkpoint\.h5: .* \(format 1, not 2\) is not continued") as told:
+        assert model.fit(X, y, checkpoint=path).elbo_ == plain
+    assert len(told) == 1
+    assert "\n" not in str(told[0].message)
+    assert model.resumed_seconds_ == 0.0
+    assert model.fit(X, y, checkpoint=path).resumed_seconds_ > 0.0

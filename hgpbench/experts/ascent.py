@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench.columns import Array
+from hgpbench.experts.contribution import stack
+from hgpbench.experts.expert import Step
+from hgpbench.experts.owner import Owner
+from hgpbench.experts.pool import Pool
 from hgpbench.fitting.checkpoint import Arrays
 from hgpbench.gp.adam import Adam
 from hgpbench.gp.optim import Outcome
-from hgpbench.models.experts import Step
-from hgpbench.models.workers import Workers
 
 RATE = 0.05  # of Adam on the logarithms of the shared parameters ...
 INDUCING_RATE = 0.02  # ... and on inducing inputs, in standard deviations
@@ -87,36 +89,39 @@ class Course:
 
     def arrays(self) -> Arrays:
         """All of it, by name: what ``of`` takes."""
-        numbers = [self.step, self.evaluations, self.caution, self.jitter, self.least_error, self.adam.steps]
         return {
             "flat": self.flat,
             "before": self.before,
             "bounds": self.bounds,
-            "numbers": np.array(numbers, dtype=float),
+            "step": np.asarray(self.step),
+            "evaluations": np.asarray(self.evaluations),
+            "caution": np.asarray(self.caution),
+            "jitter": np.asarray(self.jitter),
             "errors": np.array(self.errors),
+            "least_error": np.asarray(self.least_error),
             "trace": np.array(self.trace),
-            "adam_mean": self.adam.mean,
-            "adam_square": self.adam.square,
+            "adam.steps": np.asarray(self.adam.steps),
+            "adam.mean": self.adam.mean,
+            "adam.square": self.adam.square,
         }
 
     @classmethod
     def of(cls, arrays: Arrays) -> "Course":
         """The course that was stored."""
-        step, evaluations, caution, jitter, least_error, adam_steps = arrays["numbers"].tolist()
         course = cls(
-            arrays["flat"],
-            arrays["before"],
-            arrays["bounds"],
-            int(step),
-            int(evaluations),
-            caution,
-            jitter,
-            arrays["errors"].tolist(),
-            least_error,
-            [(row[0], row[1], row[2]) for row in arrays["trace"].tolist()],
+            flat=arrays["flat"],
+            before=arrays["before"],
+            bounds=arrays["bounds"],
+            step=int(arrays["step"]),
+            evaluations=int(arrays["evaluations"]),
+            caution=float(arrays["caution"]),
+            jitter=float(arrays["jitter"]),
+            errors=arrays["errors"].tolist(),
+            least_error=float(arrays["least_error"]),
+            trace=[(row[0], row[1], row[2]) for row in arrays["trace"].tolist()],
         )
-        course.adam.steps = int(adam_steps)
-        course.adam.mean, course.adam.square = arrays["adam_mean"], arrays["adam_square"]
+        course.adam.steps = int(arrays["adam.steps"])
+        course.adam.mean, course.adam.square = arrays["adam.mean"], arrays["adam.square"]
         return course
 
     def bound(self, sizes: NDArray[np.intp]) -> float:
@@ -125,10 +130,10 @@ class Course:
         return float(self.bounds[seen].sum() * sizes.sum() / sizes[seen].sum())
 
 
-def ascend(course: Course, plan: Plan, workers: Workers, report: Callable[[Course], None]) -> Outcome:
+def ascend(course: Course, plan: Plan, pool: Pool[Owner], report: Callable[[Course], None]) -> Outcome:
     """Take the steps that are left; ``report`` hears of each."""
     while course.step < plan.steps:
-        if not _advance(course, plan, workers):
+        if not _advance(course, plan, pool):
             return "diverged" if np.isfinite(course.bounds).any() else "failed"
         report(course)
         if len(course.errors) >= plan.window and _mean_gets_worse(course) and plan.guard:
@@ -136,38 +141,38 @@ def ascend(course: Course, plan: Plan, workers: Workers, report: Callable[[Cours
     return "limit reached"
 
 
-def settle(course: Course, plan: Plan, workers: Workers) -> None:
+def settle(course: Course, plan: Plan, pool: Pool[Owner]) -> None:
     """Natural steps with every expert at the shared parameters of the end: the bound is then exact."""
     everyone = range(len(plan.sizes))
-    found = np.array(workers.ask("settle", everyone, course.flat, SETTLING))
-    course.evaluations += SETTLING * len(found)
-    course.bounds = found[:, 0]
+    settled = stack(pool.ask(Owner.settle, everyone, course.flat, SETTLING))
+    course.evaluations += SETTLING * len(everyone)
+    course.bounds = settled.values
     course.step += 1
 
 
-def _advance(course: Course, plan: Plan, workers: Workers) -> bool:
+def _advance(course: Course, plan: Plan, pool: Pool[Owner]) -> bool:
     """One batch. Experts that have no answer add nothing; where none has, Adam's last steps are to blame."""
     while course.caution > LEAST_CAUTION:
         batch = plan.batch(course.step)
         heat = course.caution * plan.heat(course.step)
-        found = np.array(workers.ask("visit", batch, course.flat, Step(heat * INDUCING_RATE, GAMMA)))
+        visits = stack(pool.ask(Owner.visit, batch, course.flat, Step(heat * INDUCING_RATE, GAMMA)))
         course.evaluations += len(batch)
-        fine = np.isfinite(found).all(axis=1)
-        if fine.any():
+        usable = visits.usable
+        if usable.any():
             break
         course.caution *= 0.5
         course.flat = course.before
     else:
         return False
-    visited = np.array(batch)[fine]
-    values, jitters, errors, grads = found[fine, 0], found[fine, 1], found[fine, 2], found[fine, 3:]
+    visited = np.array(batch)[usable]
     rows = plan.sizes[visited]
-    course.bounds[visited] = values
-    course.jitter = float(jitters.max())
-    course.errors.append(float(errors @ rows / plan.sizes.sum()))
+    course.bounds[visited] = visits.values[usable]
+    course.jitter = float(visits.jitters[usable].max())
+    course.errors.append(float(visits.errors[usable] @ rows / plan.sizes.sum()))
     course.adam.rate = heat * RATE
+    grad = visits.grads[usable].sum(axis=0)
     course.before = course.flat
-    course.flat = course.flat + course.adam.step(grads.sum(axis=0) * (plan.sizes.sum() / rows.sum()))
+    course.flat = course.flat + course.adam.step(grad * (plan.sizes.sum() / rows.sum()))
     course.step += 1
     return True
 

@@ -11,7 +11,10 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from hgpbench.columns import Array
+from hgpbench.experts.contribution import Contribution, missing
+from hgpbench.experts.flat import pack, unpack
 from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import LAM
 from hgpbench.fitting.values import Values
 from hgpbench.gp import loo, noise, vshgp
 from hgpbench.gp.adam import Adam
@@ -23,8 +26,9 @@ from hgpbench.gp.process import PANEL_BYTES
 SHARED = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
 INDUCING = ("Xm", "Xu")
 LOCAL = (*INDUCING, "lam", "w")
+ADAMS = tuple(f"{name}.{part}" for name in INDUCING for part in ("mean", "square", "steps"))
+STATE = (*LOCAL, *ADAMS)  # all that an expert keeps, in this order; the latter during a fit alone
 Names = tuple[str, ...]
-COLD_LAM = 0.5  # the fixed point of lambda where the noise is as large as the residuals
 PROBES = slice(None, None, 4)  # rows of an expert whose leave-one-out residuals are looked at
 BETA2 = 0.99  # of the experts' Adam: each expert is visited some tens of times only
 EPSILON = 1e-3  # of the same, in nats per standard deviation: smaller slopes are round-off, not directions
@@ -49,16 +53,11 @@ class Step(NamedTuple):
     max_shift: float = 1.5
 
 
-class Contribution(NamedTuple):
-    """What an expert adds to the sums over all: the bound and its derivative by the shared vector.
+class Trial(NamedTuple):
+    """An expert's bound with other local parameters, and its derivative by those."""
 
-    Beside them the jitter, and the mean square of leave-one-out residuals (of some rows).
-    """
-
-    value: float
-    jitter: float
-    loo: float
-    grad: Array
+    bound: Contribution
+    own: Array
 
 
 @dataclass(eq=False)
@@ -68,29 +67,27 @@ class Expert:
     X: Array
     y: Array
     values: Values
-    ascents: dict[str, Adam] = field(init=False)
+    adams: dict[str, Adam] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ascents = {name: Adam(beta2=BETA2, epsilon=EPSILON) for name in INDUCING}
+        self.adams = {name: Adam(beta2=BETA2, epsilon=EPSILON) for name in INDUCING}
 
     @classmethod
     def place(cls, X: Array, y: Array, m: int, u: int, rng: np.random.Generator) -> "Expert":
         """A new expert: inducing points by k-means, at most one per distinct row; q(g_u) knows nothing."""
         Xm = inducing_points(X, m, rng)
         Xu = Xm.copy() if u == m else inducing_points(X, u, rng)
-        return cls(X, y, {"Xm": Xm, "Xu": Xu, "lam": np.full(len(y), COLD_LAM), "w": np.zeros(len(Xu))})
+        return cls(X, y, {"Xm": Xm, "Xu": Xu, "lam": np.full(len(y), LAM), "w": np.zeros(len(Xu))})
 
     @property
     def sizes(self) -> tuple[int, int, int]:
         """Rows n, inducing points m and u."""
         return len(self.y), len(self.values["Xm"]), len(self.values["Xu"])
 
-    def visit(
-        self, shared: Values, layout: Layout, step: Step, memory: vshgp.Workspace
-    ) -> Contribution | None:
+    def visit(self, shared: Values, layout: Layout, step: Step, memory: vshgp.Workspace) -> Contribution:
         """One natural step on q(g_u), then gradients: the shared ones are returned, the local ones followed.
 
-        None, and nothing changes, where the bound cannot be evaluated.
+        Nothing changes where the bound cannot be evaluated.
         """
         values = shared | self.values
         try:
@@ -101,18 +98,18 @@ class Expert:
                 state = vshgp.differentiate(values, self.y, memory)
                 left_out = loo.residuals(memory, state, self.y, float(values["mu0"]), PROBES)
         except LinAlgError:
-            return None
+            return missing(layout.size)
         bound = state.bound
         grad = layout.pack_grad(shared, bound.grads)
         if not (np.isfinite(bound.value) and np.isfinite(grad).all()):
-            return None
+            return missing(layout.size)
         self.values |= {"lam": refined.lam, "w": refined.w}
-        for name, ascent in self.ascents.items():
-            ascent.rate = step.rate
-            self.values[name] = self.values[name] + ascent.step(bound.grads[name])
-        return Contribution(bound.value, bound.jitter, float(np.mean(left_out**2)), grad)
+        for name, adam in self.adams.items():
+            adam.rate = step.rate
+            self.values[name] = self.values[name] + adam.step(bound.grads[name])
+        return Contribution(bound.value, bound.jitter, grad, error=float(np.mean(left_out**2)))
 
-    def settle(self, shared: Values, steps: int, memory: vshgp.Workspace) -> Contribution | None:
+    def settle(self, shared: Values, steps: int, memory: vshgp.Workspace) -> Contribution:
         """Natural steps on q(g_u) alone, for as long as they gain; the bound after them."""
         values, best = shared | self.values, -np.inf
         try:
@@ -126,24 +123,22 @@ class Expert:
                     self.values |= {"lam": values["lam"], "w": values["w"]}
                     values |= {"lam": refined.lam, "w": refined.w}
         except LinAlgError:
-            return None
-        if not np.isfinite(best):
-            return None
-        return Contribution(best, max(memory.f.jitter, memory.g.jitter), np.nan, np.zeros(0))
+            return missing(0)
+        return _value(best, memory) if np.isfinite(best) else missing(0)
 
-    def bound(self, shared: Values, memory: vshgp.Workspace) -> Contribution | None:
+    def bound(self, shared: Values, memory: vshgp.Workspace) -> Contribution:
         """The bound as things stand; nothing changes."""
         try:
             with np.errstate(all="ignore"):
                 vshgp.project(shared | self.values, self.X, memory)
                 value = vshgp.refine(shared | self.values, self.y, memory).value
         except LinAlgError:
-            return None
-        return Contribution(value, max(memory.f.jitter, memory.g.jitter), np.nan, np.zeros(0))
+            return missing(0)
+        return _value(value, memory)
 
     def trial(
         self, shared: Values, layout: Layout, names: Names, part: Array, memory: vshgp.Workspace
-    ) -> tuple[Contribution, Array] | None:
+    ) -> Trial:
         """The bound with other values of the local ``names`` in ``part``, and its derivative by those.
 
         The mean of q(g_u) is tied to lambda, as in the paper, unless w is among them. Nothing changes.
@@ -154,9 +149,9 @@ class Expert:
             with np.errstate(all="ignore"):
                 bound = vshgp.bound(values, self.X, self.y, memory)
         except LinAlgError:
-            return None
-        found = Contribution(bound.value, bound.jitter, np.nan, layout.pack_grad(shared, bound.grads))
-        return found, chosen.pack_grad(values, bound.grads)
+            return Trial(missing(layout.size), np.full(part.size, np.nan))
+        grad = layout.pack_grad(shared, bound.grads)
+        return Trial(Contribution(bound.value, bound.jitter, grad), chosen.pack_grad(values, bound.grads))
 
     def part(self, names: Names) -> Array:
         """The local ``names`` as a flat vector, lambda by its logarithm."""
@@ -189,18 +184,18 @@ class Expert:
         self, shared: Values, memory: vshgp.Workspace, letters: str = "fg"
     ) -> dict[str, Posterior]:
         """q(f*) and q(g*), or one of them, rebuilt: too large to keep for all experts."""
-        f, g, found = memory.f, memory.g, {}
+        f, g, posteriors = memory.f, memory.g, {}
         if "f" in letters:
             rho = 1.0 / self.noise(shared, memory)
             f.project(SEARD(float(shared["s2_kf"]), shared["ell_f"]), self.X, self.values["Xm"])
             f.factor(rho)
-            found["f"] = f.posterior(f.solve((rho * self.y) @ f.V))
+            posteriors["f"] = f.posterior(f.solve((rho * self.y) @ f.V))
         else:
             self._project_g(shared, memory)
             g.factor(self.values["lam"])
         if "g" in letters:
-            found["g"] = g.posterior(self.values["w"], float(shared["mu0"]))
-        return found
+            posteriors["g"] = g.posterior(self.values["w"], float(shared["mu0"]))
+        return posteriors
 
     def _project_g(self, shared: Values, memory: vshgp.Workspace) -> None:
         kernel = SEARD(float(shared["s2_kg"]), shared["ell_g"])
@@ -208,29 +203,31 @@ class Expert:
 
     def state(self, whole: bool) -> Array:
         """All that is local, as one flat vector: parameters and, for the ``whole``, the memory of Adam."""
-        parts = [self.values[name] for name in LOCAL]
-        for name, ascent in self.ascents.items() if whole else ():
+        arrays = {name: self.values[name] for name in LOCAL}
+        for name, adam in self.adams.items() if whole else ():
             none = np.zeros_like(self.values[name])  # Adam's memory before its first step
-            memories = [ascent.mean, ascent.square] if ascent.steps else [none, none]
-            parts += [*memories, np.array([float(ascent.steps)])]
-        return np.concatenate([np.ravel(part) for part in parts])
+            arrays[f"{name}.mean"] = adam.mean if adam.steps else none
+            arrays[f"{name}.square"] = adam.square if adam.steps else none
+            arrays[f"{name}.steps"] = np.asarray(adam.steps)
+        return pack(arrays)
 
     @classmethod
-    def restore(cls, X: Array, y: Array, m: int, u: int, state: Array) -> "Expert":
-        """The expert with ``m`` and ``u`` inducing points whose ``state`` this was, in the same memory."""
-        (n, d), taken = X.shape, 0
-
-        def take(*shape: int) -> Array:
-            nonlocal taken
-            part = state[taken : taken + int(np.prod(shape))]
-            taken += part.size
-            return part.reshape(shape)
-
-        shapes = {"Xm": (m, d), "Xu": (u, d), "lam": (n,), "w": (u,)}
-        expert = cls(X, y, {name: take(*shapes[name]) for name in LOCAL})
-        if taken == len(state):
-            return expert
-        for name, ascent in expert.ascents.items():
-            ascent.mean, ascent.square = take(*shapes[name]), take(*shapes[name])
-            ascent.steps = int(take(1)[0])
+    def restore(cls, X: Array, y: Array, state: Array) -> "Expert":
+        """The expert with these rows whose ``state`` this was, in the same memory."""
+        arrays = unpack(state, STATE)
+        expert = cls(X, y, {name: arrays[name] for name in LOCAL})
+        if len(arrays) == len(STATE):
+            for name, adam in expert.adams.items():
+                adam.mean, adam.square = arrays[f"{name}.mean"], arrays[f"{name}.square"]
+                adam.steps = int(arrays[f"{name}.steps"])
         return expert
+
+
+def local(state: Array, name: str) -> Array:
+    """One of the ``LOCAL`` parameters in the state of an expert."""
+    return unpack(state, STATE)[name]
+
+
+def _value(value: float, memory: vshgp.Workspace) -> Contribution:
+    """A bound without its derivative."""
+    return Contribution(value, max(memory.f.jitter, memory.g.jitter), np.zeros(0))

@@ -8,18 +8,20 @@ from typing import Literal, get_args
 import numpy as np
 
 from hgpbench.columns import Array, chunks
+from hgpbench.experts import ascent, search
+from hgpbench.experts.ascent import Course, Plan
+from hgpbench.experts.contribution import stack
+from hgpbench.experts.expert import local, shared_layout, workspace_bytes
+from hgpbench.experts.memory import Needs, Pieces
+from hgpbench.experts.owner import Owner, committees
+from hgpbench.experts.pool import Each, Pool, open_pool
+from hgpbench.experts.reach import Reach
+from hgpbench.experts.rows import Rows
 from hgpbench.fitting.checkpoint import Arrays, Checkpoint
-from hgpbench.fitting.start import guess, spread
+from hgpbench.fitting.start import authors_values, guess, spread
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.optim import Callback, OptimResult
-from hgpbench.models import joint, passes
-from hgpbench.models.experts import Expert, shared_layout, workspace_bytes
-from hgpbench.models.memory import Needs, Pieces
-from hgpbench.models.passes import Course, Plan
-from hgpbench.models.question import Question
-from hgpbench.models.shard import Rows
-from hgpbench.models.workers import Workers, open_workers
 
 Optimizer = Literal["natural", "lbfgs", "paper"]
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
@@ -31,12 +33,11 @@ NOISES = (0.25, 0.05, 0.005, 0.0005)  # noise variances tried, as shares of the 
 
 @dataclass(frozen=True, eq=False)
 class Experts:
-    """All experts after a fit: rows, shared parameters (flat), and each one's own (see ``Shard.state``)."""
+    """All experts after a fit: rows, shared parameters (flat), and the state of each."""
 
     rows: Rows
     lanes: int
     flat: Array
-    inducing: Array
     states: list[Array]
     noise: Array  # (n,), variances at the rows
 
@@ -46,20 +47,14 @@ class Experts:
         return shared_layout(self.rows.X.shape[1]).unpack(self.flat)
 
     def local(self, name: str) -> Array:
-        """A local parameter (of ``experts.LOCAL``), that of all experts one below the other."""
-        owners = zip(self.inducing.astype(int).tolist(), self.states, strict=True)
-        return np.concatenate(
-            [
-                Expert.restore(*self.rows.of(i), m, u, own).values[name]
-                for i, ((m, u), own) in enumerate(owners)
-            ]
-        )
+        """A local parameter (of ``expert.LOCAL``), that of all experts one below the other."""
+        return np.concatenate([local(state, name) for state in self.states])
 
     def needs(self, letters: str) -> Needs:
         """The memory that a committee about these letters takes."""
-        (m, u), n = self.inducing.max(axis=0).astype(int).tolist(), int(self.rows.sizes.max())
+        m, u = (max(len(local(state, name)) for state in self.states) for name in ("Xm", "Xu"))
         return Needs(
-            expert=workspace_bytes(n, m, u),
+            expert=workspace_bytes(int(self.rows.sizes.max()), m, u),
             model=8 * sum(len(state) for state in self.states),
             sums=3 * len(letters) * (self.lanes + 2),
             inputs=self.rows.X.shape[1],
@@ -71,17 +66,17 @@ class Experts:
         """Means and variances (2, s) of the committee's f or g, or both, at ``Xs`` (s, d)."""
         M = len(self.states)
         energy = float(np.max(np.add.reduceat(self.rows.y**2 / self.noise, self.rows.starts[:-1])))
-        found = {letter: np.empty((2, len(Xs))) for letter in letters}
-        with open_workers(self.rows, self.lanes, pieces.processes) as workers:
-            workers.ask("restore", range(M), self.inducing, own=self.states)
+        moments = {letter: np.empty((2, len(Xs))) for letter in letters}
+        with open_pool(self.rows, self.lanes, pieces.processes, Owner) as pool:
+            pool.ask(Owner.restore, range(M), Each(self.states))
             for rows in chunks(len(Xs), pieces.rows):
-                question = Question(letters, kind, Xs[rows], tolerance, max(energy, 1.0), M)
-                answers = workers.ask("confer", range(self.lanes), self.lanes, self.flat, question)
-                for place, (letter, committee) in enumerate(question.committees(self.shared).items()):
+                reach = Reach(kind, Xs[rows], tolerance, max(energy, 1.0), M)
+                answers = pool.ask(Owner.confer, range(self.lanes), self.lanes, self.flat, reach, letters)
+                for letter, committee in committees(reach, letters, self.shared).items():
                     for sums in answers:
-                        committee.merge(sums[place])
-                    found[letter][:, rows] = committee.result()
-        return found
+                        committee.merge(sums[letter])
+                    moments[letter][:, rows] = committee.result()
+        return moments
 
 
 @dataclass(frozen=True)
@@ -103,44 +98,37 @@ def fit_experts(
     """Maximise the sum of the experts' bounds, on scaled data."""
     plan = Plan(rows.sizes, recipe.lanes, recipe.n_passes, recipe.seed, recipe.guard)
     everyone = range(len(plan.sizes))
-    with open_workers(rows, recipe.lanes, n_workers) as workers:
-        if checkpoint.found is None:
-            inducing = np.array(workers.ask("place", everyone, *recipe.n_inducing, recipe.seed))
+    with open_pool(rows, recipe.lanes, n_workers, Owner) as pool:
+        if checkpoint.stored is None:
+            pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed)
         else:
-            inducing = checkpoint.found["inducing"]
-            states = np.split(checkpoint.found["states"], checkpoint.found["ends"][:-1])
-            workers.ask("restore", everyone, inducing, own=states)
+            states = np.split(checkpoint.stored["states"], checkpoint.stored["ends"][:-1])
+            pool.ask(Owner.restore, everyone, Each(states))
         if recipe.optimizer == "natural":
-            result = _by_passes(rows, plan, workers, inducing, checkpoint, callback)
+            result = _by_passes(rows, plan, pool, checkpoint, callback)
+        elif recipe.optimizer == "lbfgs":
+            flat = first_course(rows, plan, pool).flat
+            result = search.climb(pool, len(everyone), flat, recipe.max_iter, callback)
         else:
-            climb = joint.climb if recipe.optimizer == "lbfgs" else joint.paper
-            flat = (
-                authors_values(rows)
-                if recipe.optimizer == "paper"
-                else first_course(rows, plan, workers).flat
-            )
-            result = climb(workers, len(everyone), flat, recipe.max_iter, callback)
-        states = workers.ask("state", everyone, False)
-        noise = np.concatenate(workers.ask("noise", everyone, result.x))
-    return Experts(rows, recipe.lanes, result.x, inducing, states, noise), result
+            values = authors_values(spread(rows.X), float(np.var(rows.y)))
+            flat = shared_layout(rows.X.shape[1]).pack(values)
+            result = search.paper(pool, len(everyone), flat, recipe.max_iter, callback)
+        states = pool.ask(Owner.state, everyone, False)
+        noise = np.concatenate(pool.ask(Owner.noise, everyone, result.x))
+    return Experts(rows, recipe.lanes, result.x, states, noise), result
 
 
 def _by_passes(
-    rows: Rows,
-    plan: Plan,
-    workers: Workers,
-    inducing: Array,
-    checkpoint: Checkpoint,
-    callback: Callback | None,
+    rows: Rows, plan: Plan, pool: Pool[Owner], checkpoint: Checkpoint, callback: Callback | None
 ) -> OptimResult:
     """The steps that are left, with checkpoints between them."""
     started = time.perf_counter() - checkpoint.seconds
     everyone = range(len(plan.sizes))
 
     def state() -> Arrays:
-        states = workers.ask("state", everyone, True)
+        states = pool.ask(Owner.state, everyone, True)
         ends = np.cumsum([len(one) for one in states])
-        return course.arrays() | {"inducing": inducing, "states": np.concatenate(states), "ends": ends}
+        return course.arrays() | {"states": np.concatenate(states), "ends": ends}
 
     def note(course: Course) -> None:
         bound = course.bound(plan.sizes)
@@ -149,14 +137,14 @@ def _by_passes(
         if callback is not None and course.step > 0:
             callback(course.step, plan.steps + 1, bound)
 
-    if checkpoint.found is None:
-        course = first_course(rows, plan, workers)
+    if checkpoint.stored is None:
+        course = first_course(rows, plan, pool)
         note(course)
     else:
-        course = Course.of(checkpoint.found)
-    outcome = passes.ascend(course, plan, workers, note)
+        course = Course.of(checkpoint.stored)
+    outcome = ascent.ascend(course, plan, pool, note)
     if outcome != "failed":
-        passes.settle(course, plan, workers)
+        ascent.settle(course, plan, pool)
         note(course)
     return OptimResult(
         course.flat,
@@ -169,27 +157,13 @@ def _by_passes(
     )
 
 
-def authors_values(rows: Rows) -> Array:
-    """The initial values of the authors' release, for standardised data."""
-    unit = spread(rows.X)
-    return shared_layout(rows.X.shape[1]).pack(
-        {
-            "s2_kf": np.var(rows.y),
-            "ell_f": 0.5 * unit,
-            "s2_kg": np.ones(()),
-            "ell_g": 0.2 * unit,
-            "mu0": np.log(0.25 * np.var(rows.y)),
-        }
-    )
-
-
 def triers(M: int, lanes: int) -> list[int]:
     """Some of ``M`` experts, spread over all of them and over the lanes, so that no worker waits."""
     spread_out = np.linspace(0, M - 1, min(TRIALS, M)).astype(int).tolist()
     return [number - (number - place) % lanes for place, number in enumerate(spread_out)]
 
 
-def first_course(rows: Rows, plan: Plan, workers: Workers) -> Course:
+def first_course(rows: Rows, plan: Plan, pool: Pool[Owner]) -> Course:
     """A fit before its first step: the lengthscales and the noise level that suit some experts best."""
     layout, first = shared_layout(rows.X.shape[1]), guess(rows.X, rows.y)
     chosen = triers(len(plan.sizes), plan.lanes)
@@ -204,7 +178,7 @@ def first_course(rows: Rows, plan: Plan, workers: Workers) -> Course:
         }
         flat = layout.pack(values)
         bounds = np.full(len(plan.sizes), np.nan)
-        bounds[chosen] = np.array(workers.ask("bound", chosen, flat))[:, 0]
+        bounds[chosen] = stack(pool.ask(Owner.bound, chosen, flat)).values
         trials.append(Course(flat, flat, bounds, evaluations=len(chosen)))
     best = max(trials, key=lambda trial: np.nan_to_num(trial.bounds[chosen].sum(), nan=-np.inf))
     best.evaluations = len(trials) * len(chosen)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.models import partition as module
-from hgpbench.models.partition import KINDS, LARGEST, SMALLEST, Partition, cut, partition
+from hgpbench.experts import rows as module
+from hgpbench.experts.rows import KINDS, LARGEST, SMALLEST, Partition, cut, partition
 
 
 @pytest.fixture(params=KINDS)

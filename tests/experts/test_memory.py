@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from hgpbench.experts.memory import CHUNK, PROCESS, ROWS, Needs, Pieces
 from hgpbench.models import DVSHGP, RBCM
 from hgpbench.models.base import Estimator
-from hgpbench.models.memory import CHUNK, PROCESS, ROWS, Needs, Pieces
 from hgpbench.prediction import Prediction
 from tests.models.zoo import draw
 

@@ -12,12 +12,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hgpbench.errors import FitError
-from hgpbench.models import DVSHGP, distributed, dvshgp, workers
-from hgpbench.models.distributed import triers
-from hgpbench.models.experts import Step, shared_layout
-from hgpbench.models.question import Question
-from hgpbench.models.shard import Rows
-from hgpbench.models.workers import Processes, Serial, open_workers
+from hgpbench.experts import fit, pool
+from hgpbench.experts.expert import Step, shared_layout
+from hgpbench.experts.owner import Owner
+from hgpbench.experts.pool import Each, Pool, Processes, Serial, open_pool
+from hgpbench.experts.reach import Reach
+from hgpbench.experts.rows import Numbers, Rows
+from hgpbench.models import DVSHGP, dvshgp
 from tests.models.zoo import draw
 
 FLAT = shared_layout(2).pack(
@@ -37,22 +38,30 @@ def rows() -> Rows:
     return Rows(X, y, np.arange(0, 201, 20))
 
 
-def story(workers: Serial | Processes) -> list[np.ndarray]:
+def story(pool: Pool[Owner]) -> list[np.ndarray]:
     """A short fit: what came back, and what the experts are at its end."""
-    answers = [*workers.ask("place", range(10), 8, 5, 0)]
+    pool.ask(Owner.place, range(10), 8, 5, 0)
+    answers = []
     for batch in ([0, 5, 2, 3], [4, 1, 6, 7], [8, 9], [3, 8, 1]):
-        answers += workers.ask("visit", batch, FLAT, Step(0.02, 0.7))
-    answers += workers.ask("settle", [7, 3], FLAT, 2)
-    question = Question("fg", "rbcm", draw(50, seed=1)[0], 1e-4, 100.0, 10)
-    return (
-        answers + workers.ask("confer", range(4), 4, FLAT, question) + workers.ask("state", range(10), True)
-    )
+        answers += pool.ask(Owner.visit, batch, FLAT, Step(0.02, 0.7))
+    answers += pool.ask(Owner.settle, [7, 3], FLAT, steps=2)
+    reach = Reach("rbcm", draw(50, seed=1)[0], 1e-4, 100.0, 10)
+    sums = pool.ask(Owner.confer, range(4), 4, FLAT, reach, "fg")
+    names = ("lam", "Xm")
+    parts = Each(pool.ask(Owner.parts, range(10), names))
+    trials = pool.ask(Owner.trial, range(10), FLAT, names, parts)
+    return [
+        *(np.concatenate([[one.value, one.jitter, one.error], one.grad]) for one in answers),
+        *(sums[lane][letter] for lane in range(4) for letter in "fg"),
+        *(trial.own for trial in trials),
+        *pool.ask(Owner.state, range(10), whole=True),
+    ]
 
 
 def test_two_workers_compute_the_same_bits_as_one_and_end_with_the_context(rows: Rows) -> None:
-    with Serial(rows) as serial:
+    with Serial(rows, Owner) as serial:
         expected = story(serial)
-    with Processes(rows, 4, 2) as processes:
+    with Processes(rows, 4, 2, Owner) as processes:
         children = [psutil.Process(worker._process.pid) for worker in processes._workers]
         for found, answer in zip(story(processes), expected, strict=True):
             assert_array_equal(found, answer)
@@ -66,11 +75,11 @@ def test_large_problems_are_shared_among_the_workers_allowed(
 ) -> None:
     opened: list[int] = []
 
-    def record(rows: Rows, lanes: int, n_workers: int) -> Serial:
+    def record(rows: Rows, lanes: int, n_workers: int, owner: type[Owner]) -> Serial[Owner]:
         opened.append(n_workers)
-        return Serial(rows)
+        return Serial(rows, owner)
 
-    monkeypatch.setattr(distributed, "open_workers", record)
+    monkeypatch.setattr(fit, "open_pool", record)
     monkeypatch.setattr(dvshgp, "allowed_cores", lambda: 4)
     X, y = draw(100)
     model = DVSHGP(n_experts=4, n_inducing_f=8, n_inducing_g=6, n_passes=1, n_jobs=n_jobs, random_state=0)
@@ -82,24 +91,25 @@ def test_large_problems_are_shared_among_the_workers_allowed(
 
 
 def test_one_worker_or_one_lane_needs_no_process(rows: Rows) -> None:
-    assert isinstance(open_workers(rows, 4, 1), Serial)
-    assert isinstance(open_workers(rows, 1, 8), Serial)
+    assert isinstance(open_pool(rows, 4, 1, Owner), Serial)
+    assert isinstance(open_pool(rows, 1, 8, Owner), Serial)
 
 
 def test_a_worker_that_dies_is_told(rows: Rows) -> None:
-    with Processes(rows, 4, 1) as processes:
+    with Processes(rows, 4, 1, Owner) as processes:
         os.kill(processes._workers[0]._process.pid, signal.SIGKILL)
         with pytest.raises(FitError, match=r"exit code -9, perhaps for want of memory.*n_jobs=1"):
-            processes.ask("place", range(4), 4, 4, 0)
+            processes.ask(Owner.place, range(4), 4, 4, 0)
 
 
 SCRIPT = """
 import numpy as np
-from hgpbench.models.shard import Rows
-from hgpbench.models.workers import Processes
+from hgpbench.experts.owner import Owner
+from hgpbench.experts.pool import Processes
+from hgpbench.experts.rows import Rows
 X = np.random.default_rng(0).normal(size=(200, 2))
-workers = Processes(Rows(X, X[:, 0].copy(), np.arange(0, 201, 20)), 4, 1)
-workers.ask("place", range(4), 4, 4, 0)
+workers = Processes(Rows(X, X[:, 0].copy(), np.arange(0, 201, 20)), 4, 1, Owner)
+workers.ask(Owner.place, range(4), 4, 4, 0)
 print(*(worker._process.pid for worker in workers._workers), flush=True)
 input()
 """
@@ -125,20 +135,30 @@ def test_workers_do_not_outlive_a_parent_that_is_killed() -> None:
 
 
 def test_a_worker_at_work_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "WATCH_EVERY", 0.0)
+    monkeypatch.setattr(pool, "WATCH_EVERY", 0.0)
     ended: list[int] = []
     parents = iter([10, 10, 1])
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
     monkeypatch.setattr(os, "_exit", ended.append)
-    workers._end_with_parent()
+    pool._end_with_parent()
     assert ended == [1]
 
 
-@pytest.mark.parametrize(("M", "lanes"), [(1, 1), (7, 1), (20, 2), (98, 8), (200, 16), (2000, 16)])
-def test_first_values_are_tried_by_distinct_experts_of_all_workers(M: int, lanes: int) -> None:
-    chosen = triers(M, lanes)
-    assert len(set(chosen)) == min(M, 8)
-    assert 0 <= min(chosen) <= max(chosen) < M
-    assert max(chosen) - min(chosen) >= 0.8 * (M - 1)
-    shares = np.bincount(np.array(chosen) % lanes % 2)
-    assert lanes == 1 or shares.tolist() == [4, 4]
+class Names:
+    """An owner of nothing: it tells what it was asked."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def told(self, numbers: Numbers, word: str, own: list[str], end: str = "") -> list[str]:
+        return [f"{number}{word}{mine}{end}" for number, mine in zip(numbers, own, strict=True)]
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
+def test_an_entry_for_each_expert_goes_to_its_owner_and_answers_keep_their_order(
+    rows: Rows, n_workers: int
+) -> None:
+    asked = [7, 0, 3, 2, 9, 4]
+    with open_pool(rows, 4, n_workers, Names) as names:
+        answers = names.ask(Names.told, asked, "-", Each("abcdef"), end="!")
+    assert answers == ["7-a!", "0-b!", "3-c!", "2-d!", "9-e!", "4-f!"]
