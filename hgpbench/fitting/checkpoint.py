@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hgpbench.files import replacing
 
 FORMAT = 2
+COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
 EVERY = 120.0  # seconds between two states: what a kill may cost
 
 Arrays = dict[str, NDArray[Any]]
@@ -30,6 +31,14 @@ def problem_of(params: Mapping[str, Any], *data: NDArray[Any]) -> str:
         digest.update(repr((array.shape, array.dtype.str)).encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def open_checkpoint(path: Path | None, params: Mapping[str, Any], *data: NDArray[Any]) -> "Checkpoint":
+    """The file of a fit with these parameters; none without a seed: such a fit cannot be continued."""
+    if path is None or params["random_state"] is None:
+        return Checkpoint(None, "")
+    settings = {name: value for name, value in params.items() if name not in COSTS_ONLY}
+    return Checkpoint(path, problem_of(settings, *data))
 
 
 class Checkpoint:

@@ -1,10 +1,14 @@
 """A sparse GP with constant noise: one collapsed bound, maximised over kernel, noise and inducing inputs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hgpbench.columns import Array
 from hgpbench.fitting.checks import ensure_started
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import guess
+from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp import collapsed
 from hgpbench.gp.collapsed import Kind
@@ -13,9 +17,7 @@ from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.process import Process
 from hgpbench.gp.tasks import Run, serially
-
-if TYPE_CHECKING:
-    from hgpbench.models.scaling import Scaling
+from hgpbench.prediction import Prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,20 +28,10 @@ class SparseFit:
     values: Values
     posterior: Posterior
 
-    @property
-    def noise_var(self) -> float:
-        """sigma^2_eps of the scaled target."""
-        return float(self.values["sigma2"])
-
-    def learned(self, scaling: "Scaling") -> dict[str, float | Array]:
-        """The learned parameters in the user's units, by the names of the estimators' attributes."""
-        square = scaling.y_scale**2
-        return {
-            "lengthscales_f_": self.values["ell"] * scaling.x_scale,
-            "signal_var_f_": float(self.values["s2_k"]) * square,
-            "noise_var_": self.noise_var * square,
-            "inducing_f_": scaling.undo_inputs(self.values["Xm"]),
-        }
+    def prediction(self, X: Array, n_jobs: int | None) -> Prediction:
+        """The predictive distribution at scaled inputs, for the scaled target."""
+        with runner(n_jobs) as run:
+            return Prediction.gaussian(*self.posterior.moments(X, run=run), float(self.values["sigma2"]))
 
 
 def fit_sparse(
@@ -60,3 +52,20 @@ def fit_sparse(
     result = ensure_started(lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback))
     values = first | layout.unpack(result.x)
     return SparseFit(result, values, collapsed.posterior(values, X, y, memory, kind))
+
+
+def fit_from_guess(
+    kind: Kind,
+    X: Array,
+    y: Array,
+    n_inducing: int,
+    rng: np.random.Generator,
+    *,
+    max_iter: int,
+    n_jobs: int | None,
+    callback: Callback | None = None,
+) -> SparseFit:
+    """The same from a plain guess, inducing points by k-means, on ``n_jobs`` threads."""
+    first = guess(X, y) | {"Xm": inducing_points(X, n_inducing, rng)}
+    with runner(n_jobs) as run:
+        return fit_sparse(kind, X, y, first, max_iter=max_iter, callback=callback, run=run)

@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from hgpbench.columns import Array
 from hgpbench.fitting.batches import Batches, Inputs
-from hgpbench.fitting.checkpoint import Arrays, Checkpoint, problem_of
+from hgpbench.fitting.checkpoint import Arrays, Checkpoint, open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
 from hgpbench.fitting.placement import FEWEST_ROWS, ROWS_PER_POINT, inducing_points
 from hgpbench.fitting.start import Start
@@ -51,6 +50,9 @@ class Options(Protocol):
     tol: float
     holdout: float
     n_jobs: int | None
+    random_state: int | None
+
+    def get_params(self) -> dict[str, Any]: ...
 
 
 def check_options(options: Options) -> None:
@@ -67,14 +69,6 @@ def check_options(options: Options) -> None:
     check_jobs(options.n_jobs)
 
 
-def make_batches(
-    options: Options, X: Inputs, y: Array, scaling: "Scaling", rng: np.random.Generator
-) -> Batches:
-    """The batches that the options ask for, with a seed from the generator."""
-    seed = int(rng.integers(2**63))
-    return Batches(X, y, scaling, options.batch_size, seed, holdout=options.holdout)
-
-
 def place(batches: Batches, m: int, rng: np.random.Generator) -> Array:
     """First inducing points, scaled, from as many rows as k-means looks at."""
     X, _ = batches.sample(max(FEWEST_ROWS, ROWS_PER_POINT * m), rng)
@@ -89,27 +83,13 @@ class StochasticFit:
     values: Values
     posteriors: dict[str, Posterior]
     scores: Array
+    n: int  # rows trained on
+    resumed_seconds: float  # that earlier attempts had spent
 
-    def prediction(self, X: Array, run: Run) -> Prediction:
+    def prediction(self, X: Array, n_jobs: int | None) -> Prediction:
         """The predictive distribution at scaled inputs, for the scaled target."""
-        return predict(self.values, self.posteriors, X, run)
-
-    def learned(self, scaling: "Scaling") -> dict[str, float | Array]:
-        """The learned parameters in the user's units, by the names of the estimators' attributes."""
-        values, square = self.values, scaling.y_scale**2
-        found: dict[str, float | Array] = {
-            "lengthscales_f_": values["ell_f"] * scaling.x_scale,
-            "signal_var_f_": float(values["s2_kf"]) * square,
-            "inducing_f_": scaling.undo_inputs(values["Xm"]),
-        }
-        if "sigma2" in values:
-            return found | {"noise_var_": float(values["sigma2"]) * square}
-        return found | {
-            "lengthscales_g_": values["ell_g"] * scaling.x_scale,
-            "signal_var_g_": float(values["s2_kg"]),
-            "noise_mean_": float(values["mu0"] + np.log(square)),
-            "inducing_g_": scaling.undo_inputs(values["Xu"]),
-        }
+        with runner(n_jobs) as run:
+            return predict(self.values, self.posteriors, X, run)
 
 
 def predict(values: Values, posteriors: dict[str, Posterior], X: Array, run: Run = serially) -> Prediction:
@@ -120,39 +100,52 @@ def predict(values: Values, posteriors: dict[str, Posterior], X: Array, run: Run
     return Prediction.gaussian(*moments, float(values["sigma2"]))
 
 
-def open_checkpoint(model: BaseEstimator, path: Path | None, X: Inputs, y: Array) -> Checkpoint:
-    """The file that keeps this fit; none without a seed, since such a fit cannot be continued."""
-    params = {name: value for name, value in model.get_params().items() if name != "n_jobs"}
-    if path is None or params["random_state"] is None:
-        return Checkpoint(None, "")
-    part = X if isinstance(X, np.ndarray) else X[slice(0, HASHED_ROWS)]
-    return Checkpoint(path, problem_of(params, part, y))
-
-
-def climb(
+def fit_by_batches(
     options: Options,
-    find_first: Callable[[Run], Start],
-    batches: Batches,
-    callback: Callback | None,
-    checkpoint: Checkpoint,
+    X: Inputs,
+    y: Array,
+    scaling: "Scaling",
+    find_first: Callable[[Batches, np.random.Generator, Run], Start],
+    reporter: Callable[[int], Callback | None],
+    path: Path | None,
 ) -> StochasticFit:
-    """Ascend from first values, or from where a checkpoint left off."""
+    """Ascend from first values, or from where a checkpoint left off; the data are in the user's units.
+
+    ``reporter`` makes a callback that hears the bound of so many rows.
+    """
+    rng = np.random.default_rng(options.random_state)
+    seed = int(rng.integers(2**63))
+    batches = Batches(X, y, scaling, options.batch_size, seed, holdout=options.holdout)
+    checkpoint = _checkpoint(options, X, y, path)
     stored = checkpoint.stored
-    schedule = Schedule(
-        options.max_iter, options.optimizer, options.step_size, options.learning_rate, options.cooling
-    )
     with runner(options.n_jobs) as run:
-        first, spent = find_first(run) if stored is None else _first_of(stored)
-        m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
-        memory = Workspace(batches.largest, m, u, single=options.precision == "mixed", run=run)
-        ascent = Ascent(first, batches.n, schedule, memory)
-        record = _Record(ascent, batches, options.tol, callback, checkpoint)
+        first, spent = find_first(batches, rng, run) if stored is None else _first_of(stored)
+        ascent = _ascent(options, first, batches, run)
+        record = _Record(ascent, batches, options.tol, reporter(batches.n), checkpoint)
         if stored is not None:
             record.restore(stored)
         outcome = record.climb(lambda: _first_arrays(first, spent))
         result = ensure_started(record.result(outcome, spent))
         scores = np.array(record.scores).reshape(-1, 3)
-        return StochasticFit(result, ascent.values, ascent.posteriors(), scores)
+        return StochasticFit(
+            result, ascent.values, ascent.posteriors(), scores, batches.n, checkpoint.seconds
+        )
+
+
+def _checkpoint(options: Options, X: Inputs, y: Array, path: Path | None) -> Checkpoint:
+    if path is None:  # nothing to read from a file of inputs
+        return open_checkpoint(None, {})
+    part = X if isinstance(X, np.ndarray) else X[slice(0, HASHED_ROWS)]
+    return open_checkpoint(path, options.get_params(), part, y)
+
+
+def _ascent(options: Options, first: Values, batches: Batches, run: Run) -> Ascent:
+    schedule = Schedule(
+        options.max_iter, options.optimizer, options.step_size, options.learning_rate, options.cooling
+    )
+    m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
+    memory = Workspace(batches.largest, m, u, single=options.precision == "mixed", run=run)
+    return Ascent(first, batches.n, schedule, memory)
 
 
 def _first_arrays(first: Values, spent: int) -> Arrays:
@@ -233,10 +226,8 @@ class _Record:
             self._callback(step, self._total, bound)
         X, y = self._held
         if len(y) and (step % max(1, self._total // SCORES) == 0 or step == self._ascent.steps):
-            found = predict(self._ascent.values, self._ascent.posteriors(), X)
-            self.scores.append(
-                (float(step), time.perf_counter() - self._started, float(found.logpdf(y).mean()))
-            )
+            density = predict(self._ascent.values, self._ascent.posteriors(), X).logpdf(y)
+            self.scores.append((float(step), time.perf_counter() - self._started, float(density.mean())))
 
     def _stands_still(self) -> bool:
         """Whether the bound, averaged over a pass, gained no more than a share ``tol`` of itself."""

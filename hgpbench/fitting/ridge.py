@@ -51,6 +51,12 @@ class Ridge:
         spread = normal.axes / np.sqrt(normal.eigenvalues + normal.n * strength)
         return cls(strength, noise, normal.x_mean, normal.t_mean, weights, normal.n, spread)
 
+    def coefficients(self, scaling: "Scaling", shift: float, scale: float) -> tuple[Array, float]:
+        """Slopes (d,) and intercept for inputs in the user's units, of the target times scale plus shift."""
+        slopes = scale * self.weights / scaling.x_scale
+        centre = scaling.undo_inputs(self.centre)
+        return slopes, float(shift + scale * self.level - centre @ slopes)
+
     def mean(self, Z: Array) -> Array:
         """Posterior mean at scaled inputs ``Z`` (s, d)."""
         return self.level + (Z - self.centre) @ self.weights

@@ -8,7 +8,7 @@ heteroscedastic optimum for six seeds of six; by the paper's recipe, from fixed 
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,16 +16,14 @@ from hgpbench.columns import Array
 from hgpbench.fitting.checks import ensure_started
 from hgpbench.fitting.collapsed import SparseFit, fit_sparse
 from hgpbench.fitting.start import FLOOR, LAM, MEAN_LOG_CHI2, Start, authors_values, guess
+from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp import recipes, vshgp
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
-from hgpbench.gp.tasks import Run, serially
+from hgpbench.gp.tasks import Run
 from hgpbench.prediction import Prediction
-
-if TYPE_CHECKING:
-    from hgpbench.models.scaling import Scaling
 
 Optimizer = Literal["natural", "lbfgs", "paper"]
 INDUCING = ("Xm", "Xu")
@@ -46,23 +44,10 @@ class VshgpFit:
     f: Posterior
     g: Posterior
 
-    def prediction(self, X: Array, run: Run) -> Prediction:
+    def prediction(self, X: Array, n_jobs: int | None) -> Prediction:
         """The predictive mixture at scaled inputs, for the scaled target."""
-        return Prediction.mixture(*self.f.moments(X, run=run), *self.g.moments(X, run=run))
-
-    def learned(self, scaling: "Scaling") -> dict[str, float | Array]:
-        """The learned parameters in the user's units, by the names of the estimators' attributes."""
-        values, square = self.values, scaling.y_scale**2
-        return {
-            "lengthscales_f_": values["ell_f"] * scaling.x_scale,
-            "signal_var_f_": float(values["s2_kf"]) * square,
-            "inducing_f_": scaling.undo_inputs(values["Xm"]),
-            "lengthscales_g_": values["ell_g"] * scaling.x_scale,
-            "signal_var_g_": float(values["s2_kg"]),
-            "noise_mean_": float(values["mu0"] + np.log(square)),
-            "inducing_g_": scaling.undo_inputs(values["Xu"]),
-            "lam_": values["lam"],
-        }
+        with runner(n_jobs) as run:
+            return Prediction.mixture(*self.f.moments(X, run=run), *self.g.moments(X, run=run))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,25 +65,26 @@ class Problem:
     ell: Array | None = None
 
     def fit(
-        self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None, run: Run = serially
+        self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None, n_jobs: int | None = 1
     ) -> VshgpFit:
         """Maximise F_V by one of the recipes; time and evaluations include the search for initial values."""
         started = time.perf_counter()
-        memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run)
-        if optimizer == "paper":
-            first, spent = self._authors_values(), 0
-        else:
-            first, spent = first_values(
-                self.X, self.y, self.Xm, self.Xu, memory, move_inducing=self.move_inducing
+        with runner(n_jobs) as run:
+            memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run)
+            first, spent = self._first_values(optimizer, memory)
+            prepared = time.perf_counter() - started
+            values, result = self._maximise(optimizer, first, memory, max_iter, callback)
+            result = replace(
+                ensure_started(result),
+                evaluations=result.evaluations + spent,
+                trace=result.trace + np.array([0.0, prepared, 0.0]),
             )
-        prepared = time.perf_counter() - started
-        values, result = self._maximise(optimizer, first, memory, max_iter, callback)
-        result = replace(
-            ensure_started(result),
-            evaluations=result.evaluations + spent,
-            trace=result.trace + np.array([0.0, prepared, 0.0]),
-        )
-        return VshgpFit(result, values, *vshgp.posteriors(values, self.X, self.y, memory))
+            return VshgpFit(result, values, *vshgp.posteriors(values, self.X, self.y, memory))
+
+    def _first_values(self, optimizer: Optimizer, memory: vshgp.Workspace) -> Start:
+        if optimizer == "paper":
+            return Start(self._authors_values(), 0)
+        return first_values(self.X, self.y, self.Xm, self.Xu, memory, move_inducing=self.move_inducing)
 
     def _authors_values(self) -> Values:
         """The fixed values of the authors' release for standardised data, the mean tied to lambda."""

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hgpbench.columns import Array
 from hgpbench.fitting.threads import blas_threads
+from hgpbench.fitting.values import Values, learned
 from hgpbench.gp.optim import OptimResult
 from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
@@ -98,6 +99,11 @@ class Estimator(RegressorMixin, BaseEstimator):
         self.n_iter_ = result.iterations
         self.n_evaluations_ = result.evaluations
         self.jitter_ = result.jitter
+
+    def _tell(self, values: Values) -> None:
+        """Store learned parameters in the user's units."""
+        for name, value in learned(values, self._scaling).items():
+            setattr(self, name, value)
 
     def _reporter(self, callback: Callback | None, n: int) -> Callback | None:
         """The callback for an optimiser of the scaled target: hears the bound in the user's units."""

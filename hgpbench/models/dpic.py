@@ -126,10 +126,7 @@ class DPIC(Estimator):
         self._keep(result, len(y))
         self._noise, self._spread = float(values["sigma2"]), spread(inputs)
         self._centres = shares.centres / self._spread
-        self.lengthscales_f_ = values["ell"] * scaling.x_scale
-        self.signal_var_f_ = float(values["s2_k"]) * scaling.y_scale**2
-        self.noise_var_ = self._noise * scaling.y_scale**2
-        self.inducing_f_ = scaling.undo_inputs(values["Xm"])
+        self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels
 
     def _maximise(

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from hgpbench.experts.fit import OPTIMIZERS, Optimizer, Recipe, fit_experts
 from hgpbench.experts.memory import check_memory
 from hgpbench.experts.rows import partition
-from hgpbench.fitting.checkpoint import Checkpoint, problem_of
+from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.threads import allowed_cores, runner
@@ -21,7 +21,6 @@ from hgpbench.prediction import Prediction
 MOST_LANES = 16
 STEPS_PER_PASS = 10  # at least, where there are experts enough
 FEWEST_PASSES, FEWEST_STEPS = 10, 120
-COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
 NEIGHBORS = (25, 50, 100, 200, 400)  # numbers to choose from
 SCALES = (0.8, 0.9)  # times the lengthscales of f, beside 1: likewise
 JUDGED_ROWS = 1_000  # training rows by which they are judged
@@ -185,7 +184,7 @@ class DVSHGP(Estimator):
         inputs, target = scaling.inputs(X), scaling.target(y)
         self._mean = MeanFunction.fit(self.mean, X, target, scaling)
         target -= self._mean(inputs)
-        checkpoint = self._open_checkpoint(inputs, target)
+        checkpoint = open_checkpoint(self._checkpoint, self.get_params(), inputs, target)
         rng = np.random.default_rng(self.random_state)
         M = -(-n // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng)
@@ -218,19 +217,11 @@ class DVSHGP(Estimator):
         letters = "fg" if self._near is None else "g"
         n_workers = self._workers(len(X) * len(self.expert_sizes_) // 10)
         pieces = self._experts.needs(letters).pieces(self.max_memory, n_workers)
-        found = self._experts.moments(X, letters, self.aggregation, self.skip_tol, pieces)
+        moments = self._experts.moments(X, letters, self.aggregation, self.skip_tol, pieces)
         if self._near is not None:
             with runner(n_workers) as run:
-                found["f"] = np.stack(self._near.moments(X, pieces.chunk // n_workers, run))
-        return self._mean.add_to(Prediction.mixture(*found["f"], *found["g"]), X)
-
-    def _open_checkpoint(self, X: Array, y: Array) -> Checkpoint:
-        """The file to continue from and to keep; none where another seed would be drawn the next time."""
-        path = self._checkpoint if self.random_state is not None else None
-        if path is None:
-            return Checkpoint(None, "")
-        params = {name: value for name, value in self.get_params().items() if name not in COSTS_ONLY}
-        return Checkpoint(path, problem_of(params, X, y))
+                moments["f"] = np.stack(self._near.moments(X, pieces.chunk // n_workers, run))
+        return self._mean.add_to(Prediction.mixture(*moments["f"], *moments["g"]), X)
 
     def _recipe(self, M: int, seed: int) -> Recipe:
         """The settings of a fit of ``M`` experts."""
@@ -266,12 +257,3 @@ class DVSHGP(Estimator):
             with runner(self._workers(len(y))) as run:
                 near.choose(NEIGHBORS, SCALES, rows, run)
         return near
-
-    def _tell(self, shared: dict[str, Array]) -> None:
-        """The learned parameters in the user's units."""
-        scaling = self._scaling
-        self.lengthscales_f_ = shared["ell_f"] * scaling.x_scale
-        self.signal_var_f_ = float(shared["s2_kf"]) * scaling.y_scale**2
-        self.lengthscales_g_ = shared["ell_g"] * scaling.x_scale
-        self.signal_var_g_ = float(shared["s2_kg"])
-        self.noise_mean_ = float(shared["mu0"] + 2.0 * np.log(scaling.y_scale))

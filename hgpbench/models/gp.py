@@ -85,9 +85,7 @@ class ExactGP(Estimator):
         self._keep(best, len(y))
         values = layout.unpack(best.x)
         self._posterior, self._noise = problem.posterior(values), float(values["sigma2"])
-        self.lengthscales_f_ = values["ell"] * scaling.x_scale
-        self.signal_var_f_ = float(values["s2_k"]) * scaling.y_scale**2
-        self.noise_var_ = self._noise * scaling.y_scale**2
+        self._tell(values)
 
     def _moments(self, X: Array) -> Prediction:
         return Prediction.gaussian(*self._posterior.moments(X), self._noise)

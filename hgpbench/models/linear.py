@@ -37,9 +37,7 @@ class Linear(Estimator):
         self._ridge = ridge = Ridge.fit(X, scaling.target(y), scaling)
         self.ridge_ = ridge.strength
         self.noise_var_ = scaling.y_scale**2 * ridge.noise
-        self.coef_ = scaling.y_scale * ridge.weights / scaling.x_scale
-        mean = scaling.undo_inputs(ridge.centre)
-        self.intercept_ = float(scaling.y_shift + scaling.y_scale * ridge.level - mean @ self.coef_)
+        self.coef_, self.intercept_ = ridge.coefficients(scaling, scaling.y_shift, scaling.y_scale)
 
     def _moments(self, X: Array) -> Prediction:
         return Prediction.gaussian(*self._ridge.moments(X), self._ridge.noise)

@@ -142,9 +142,7 @@ class RBCM(Estimator):
         self._keep(result, len(y))
         self._values = Layout.of(first, positive=POSITIVE).unpack(result.x)
         self._noise = float(self._values["sigma2"])
-        self.lengthscales_f_ = self._values["ell"] * scaling.x_scale
-        self.signal_var_f_ = float(self._values["s2_k"]) * scaling.y_scale**2
-        self.noise_var_ = self._noise * scaling.y_scale**2
+        self._tell(self._values)
         self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
         self.n_train_rows_ = len(drawn.y)
 

@@ -1,5 +1,6 @@
 """The stochastic variational sparse heteroscedastic GP."""
 
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -13,14 +14,11 @@ from hgpbench.fitting.minibatch import (
     FIRST_ROWS,
     Precision,
     check_options,
-    climb,
-    make_batches,
-    open_checkpoint,
+    fit_by_batches,
     place,
 )
 from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import Start
-from hgpbench.fitting.threads import runner
 from hgpbench.fitting.vshgp import first_values
 from hgpbench.gp import vshgp
 from hgpbench.gp.stochastic import Method
@@ -147,17 +145,11 @@ class SVSHGP(Estimator):
         check_options(self)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        rng = np.random.default_rng(self.random_state)
-        batches = make_batches(self, X, y, self._scaling, rng)
-        checkpoint = open_checkpoint(self, self._checkpoint, X, y)
-        report = self._reporter(callback, batches.n)
-        self._fit = climb(
-            self, lambda run: self._first_values(batches, rng, run), batches, report, checkpoint
-        )
-        self._keep(self._fit.result, batches.n)
-        self.scores_, self.resumed_seconds_ = self._fit.scores, checkpoint.seconds
-        for name, value in self._fit.learned(self._scaling).items():
-            setattr(self, name, value)
+        reporter = partial(self._reporter, callback)
+        self._fit = fit_by_batches(self, X, y, self._scaling, self._first_values, reporter, self._checkpoint)
+        self._keep(self._fit.result, self._fit.n)
+        self._tell(self._fit.values)
+        self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
 
     def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
@@ -174,5 +166,4 @@ class SVSHGP(Estimator):
         return self.n_inducing_f, self.n_inducing_g
 
     def _moments(self, X: Array) -> Prediction:
-        with runner(self.n_jobs) as run:
-            return self._fit.prediction(X, run)
+        return self._fit.prediction(X, self.n_jobs)

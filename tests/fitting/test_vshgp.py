@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
 from hgpbench.fitting.placement import inducing_points
-from hgpbench.fitting.threads import runner
 from hgpbench.fitting.vshgp import Problem, first_values
 from hgpbench.gp import vshgp
 from hgpbench.models import VHGP, VSGP
@@ -32,8 +31,7 @@ def test_with_points_at_the_rows_and_held_the_two_are_one_model():
     scaling = Scaling.of(X, y, standardize=True)
     inputs, target = scaling.inputs(X), scaling.target(y)
     points = np.unique(inputs, axis=0)
-    with runner(1) as run:
-        fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100, run=run)
+    fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100)
     full = VHGP().fit(X, y)
     assert full.elbo_ == fit.result.value + scaling.log_jacobian(50)
     assert_allclose(fit.values["Xm"], points, rtol=0)
