@@ -34,6 +34,21 @@ BETA2 = 0.99  # of Adam: its memory must be shorter than a fit
 EPSILON = 1e-3  # of Adam: smaller slopes, in nats, are round-off and no direction
 
 
+MOST_LANES = 16
+STEPS_PER_PASS = 10  # at least, where there are experts enough
+FEWEST_PASSES, FEWEST_STEPS = 10, 120  # unless fewer are asked for
+
+
+def lanes_for(n_experts: int) -> int:
+    """Lanes for a fit: an even number of them, so that two workers have the same to do."""
+    return max(1, min(MOST_LANES, n_experts // STEPS_PER_PASS) // 2 * 2)
+
+
+def passes_for(n_experts: int) -> int:
+    """Passes that a fit makes unless told otherwise."""
+    return max(FEWEST_PASSES, -(-FEWEST_STEPS * lanes_for(n_experts) // n_experts))
+
+
 @dataclass(frozen=True)
 class Plan:
     """How many passes over how many experts, in how many lanes; the order follows from the seed."""

@@ -3,16 +3,16 @@
 import time
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, get_args
 
 import numpy as np
 
 from hgpbench.columns import Array, chunks
 from hgpbench.experts import ascent, search
-from hgpbench.experts.ascent import Course, Plan
+from hgpbench.experts.ascent import Course, Plan, lanes_for, passes_for
 from hgpbench.experts.contribution import stack
 from hgpbench.experts.expert import local, shared_layout, workspace_bytes
 from hgpbench.experts.memory import Needs, Pieces
+from hgpbench.experts.optimizers import Lbfgs, Optimizer, Passes
 from hgpbench.experts.owner import Owner, committees
 from hgpbench.experts.pool import Each, Pool, open_pool
 from hgpbench.experts.reach import Reach
@@ -22,9 +22,6 @@ from hgpbench.fitting.start import authors_values, guess, spread
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.optim import Callback, OptimResult
-
-Optimizer = Literal["natural", "lbfgs", "paper"]
-OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 
 TRIALS = 8  # experts that choose the initial values
 F_STRETCHES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # lengthscales of f tried, as multiples of ``guess``
@@ -81,41 +78,48 @@ class Experts:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to fit: the optimiser, inducing points (m, u) of an expert, and the limits."""
+    """How to fit so many experts: the optimiser, inducing points (m, u) of an expert, and a seed."""
 
     optimizer: Optimizer
+    n_experts: int
     n_inducing: tuple[int, int]
-    lanes: int
-    n_passes: int
-    max_iter: int
-    guard: bool
     seed: int
+
+    @property
+    def n_passes(self) -> int:
+        """Most passes over all experts; what they usually are stands for the work of a line search."""
+        asked = self.optimizer.n_passes if isinstance(self.optimizer, Passes) else None
+        return asked or passes_for(self.n_experts)
+
+    def plan(self, rows: Rows) -> Plan:
+        """Which experts to visit when."""
+        guard = isinstance(self.optimizer, Passes) and self.optimizer.guard
+        return Plan(rows.sizes, lanes_for(self.n_experts), self.n_passes, self.seed, guard)
 
 
 def fit_experts(
     rows: Rows, recipe: Recipe, n_workers: int, checkpoint: Checkpoint, callback: Callback | None
 ) -> tuple[Experts, OptimResult]:
     """Maximise the sum of the experts' bounds, on scaled data."""
-    plan = Plan(rows.sizes, recipe.lanes, recipe.n_passes, recipe.seed, recipe.guard)
-    everyone = range(len(plan.sizes))
-    with open_pool(rows, recipe.lanes, n_workers, Owner) as pool:
+    plan, everyone = recipe.plan(rows), range(recipe.n_experts)
+    with open_pool(rows, plan.lanes, n_workers, Owner) as pool:
         if checkpoint.stored is None:
             pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed)
         else:
             states = np.split(checkpoint.stored["states"], checkpoint.stored["ends"][:-1])
             pool.ask(Owner.restore, everyone, Each(states))
-        if recipe.optimizer == "natural":
+        if isinstance(recipe.optimizer, Passes):
             result = _by_passes(rows, plan, pool, checkpoint, callback)
-        elif recipe.optimizer == "lbfgs":
+        elif isinstance(recipe.optimizer, Lbfgs):
             flat = first_course(rows, plan, pool).flat
-            result = search.climb(pool, len(everyone), flat, recipe.max_iter, callback)
+            result = search.climb(pool, len(everyone), flat, recipe.optimizer.max_iter, callback)
         else:
             values = authors_values(spread(rows.X), float(np.var(rows.y)))
             flat = shared_layout(rows.X.shape[1]).pack(values)
-            result = search.paper(pool, len(everyone), flat, recipe.max_iter, callback)
+            result = search.paper(pool, len(everyone), flat, recipe.optimizer.max_iter, callback)
         states = pool.ask(Owner.state, everyone, False)
         noise = np.concatenate(pool.ask(Owner.noise, everyone, result.x))
-    return Experts(rows, recipe.lanes, result.x, states, noise), result
+    return Experts(rows, plan.lanes, result.x, states, noise), result
 
 
 def _by_passes(

@@ -12,8 +12,9 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 Models share functions, not ancestry: this class only validates, scales and undoes the scaling.
 """
 
-from collections.abc import Callable
-from typing import ClassVar, Literal, Self, overload
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import ClassVar, Literal, ParamSpec, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,14 +29,45 @@ from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
 
 Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
+Given = ParamSpec("Given")
+
+
+def refusing(former: Mapping[str, str]) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Have a constructor say what became of a parameter that it no longer takes."""
+
+    def decorate(constructor: Callable[Given, None]) -> Callable[Given, None]:
+        @wraps(constructor)
+        def checked(*args: Given.args, **given: Given.kwargs) -> None:
+            _refuse(former, given)
+            constructor(*args, **given)
+
+        return checked
+
+    return decorate
+
+
+def _refuse(former: Mapping[str, str], given: Iterable[str]) -> None:
+    for name in given:
+        if name in former:
+            raise TypeError(f"there is no parameter {name} any more: it is {former[name]}")
 
 
 class Estimator(RegressorMixin, BaseEstimator):
     """A regressor whose predictions are distributions; children write ``_learn`` and ``_moments``."""
 
     reference: ClassVar[str]
+    shorthands: ClassVar[Mapping[str, Callable[[str], str]]] = {}
+    """Of parameters for which text may stand: what checks it and gives one text for each setting."""
+    former: ClassVar[Mapping[str, str]] = {}
+    """Parameters that there are no more, and what they became."""
     standardize: bool = True
     _square: int | None = None  # see ``_matrix_size``
+
+    def set_params(self, **params: object) -> Self:
+        """As scikit-learn's, and it says what became of a former parameter."""
+        _refuse(self.former, params)
+        super().set_params(**params)
+        return self
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, callback: Callback | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step."""

@@ -69,3 +69,39 @@ def test_only_takes_labels_bases_and_patterns(only: list[str], labels: list[str]
 def test_a_mistake_is_found_before_anything_runs(old: str, new: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         plan.make(experiment(TEXT.replace(old, new)), [0], (), None)
+
+
+def test_one_text_for_each_setting_of_an_optimizer() -> None:
+    texts = ("natural", "natural(guard=true)", "natural(guard=false)", '"natural(n_passes=2, guard=False)"')
+    jobs = [
+        plan.make(
+            experiment(
+                TEXT.replace("model: gp, max_iter: 5", f"model: dvshgp, optimizer: {text}").partition(
+                    "sweep"
+                )[0]
+            ),
+            [0],
+            ("a",),
+            None,
+        )[0]
+        for text in texts
+    ]
+    told = ["natural", "natural", "natural(guard=false)", "natural(n_passes=2, guard=false)"]
+    assert [job.params["optimizer"] for job in jobs] == told
+    assert len({job.identity for job in jobs}) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("n_passes: 3", r"x\.yaml:5: models\.a\.n_passes: dvshgp has no such parameter any more: it is a setting of optimizer, as in 'natural\(n_passes=20\)'"),
+        ("optimizer: naturl", r"x\.yaml:5: models\.a\.optimizer: optimizer='naturl' is not allowed: it must be one of 'natural'"),
+        ("optimizer: paper(guard=false)", r"'guard=false' is no setting of paper; settings: max_iter"),
+        ("optimizer: 3", r"x\.yaml:5: models\.a\.optimizer: 3 is not allowed; allowed: a valid string"),
+    ],
+)  # fmt: skip
+def test_settings_of_an_optimizer_are_checked_before_anything_runs(given: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        plan.make(
+            experiment(TEXT.replace("model: gp, max_iter: 5", f"model: dvshgp, {given}")), [0], (), None
+        )

@@ -13,7 +13,13 @@ from hgpbench.prediction import Prediction
 from tests.models.zoo import draw
 
 NEEDS = Needs(expert=10_000_000, model=50_000_000, sums=200, inputs=11)
-SPARSE = {"n_experts": 8, "n_inducing_f": 12, "n_inducing_g": 9, "n_passes": 1, "random_state": 0}
+SPARSE = {
+    "n_experts": 8,
+    "n_inducing_f": 12,
+    "n_inducing_g": 9,
+    "optimizer": "natural(n_passes=1)",
+    "random_state": 0,
+}
 
 
 def test_without_a_bound_pieces_are_as_large_as_useful() -> None:

@@ -82,7 +82,14 @@ def test_large_problems_are_shared_among_the_workers_allowed(
     monkeypatch.setattr(fit, "open_pool", record)
     monkeypatch.setattr(dvshgp, "allowed_cores", lambda: 4)
     X, y = draw(100)
-    model = DVSHGP(n_experts=4, n_inducing_f=8, n_inducing_g=6, n_passes=1, n_jobs=n_jobs, random_state=0)
+    model = DVSHGP(
+        n_experts=4,
+        n_inducing_f=8,
+        n_inducing_g=6,
+        optimizer="natural(n_passes=1)",
+        n_jobs=n_jobs,
+        random_state=0,
+    )
     model.fit(X, y).predict(X)
     assert opened == [1, 1], "processes for a small problem cost more than they save"
     monkeypatch.setattr(dvshgp, "WORTH_WORKERS", 0)

@@ -14,7 +14,7 @@ SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 
 
 def test_the_bound_of_a_line_search_is_that_of_the_experts_it_leaves() -> None:
     X, y = draw(120)
-    model = DVSHGP(**SMALL, optimizer="paper", max_iter=4).fit(X, y)
+    model = DVSHGP(**SMALL, optimizer="paper(max_iter=4)").fit(X, y)
     experts = model._experts
     pool = Serial(experts.rows, Owner)
     pool.ask(Owner.restore, range(4), Each(experts.states))

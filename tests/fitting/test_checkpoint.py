@@ -24,7 +24,7 @@ def test_a_stopped_fit_continues_to_the_same_bits(
 ) -> None:
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     X, y = draw(200)
-    whole = DVSHGP(**SMALL, n_passes=6).fit(X, y)
+    whole = DVSHGP(**SMALL, optimizer="natural(n_passes=6)").fit(X, y)
     path, heard = tmp_path / "checkpoint.h5", []
 
     def interrupt(step: int, total: int | None, bound: float) -> None:
@@ -32,8 +32,8 @@ def test_a_stopped_fit_continues_to_the_same_bits(
             raise Stopped
 
     with pytest.raises(Stopped):
-        DVSHGP(**SMALL, n_passes=6).fit(X, y, callback=interrupt, checkpoint=path)
-    model = DVSHGP(**SMALL, n_passes=6, n_jobs=1)
+        DVSHGP(**SMALL, optimizer="natural(n_passes=6)").fit(X, y, callback=interrupt, checkpoint=path)
+    model = DVSHGP(**SMALL, optimizer="natural(n_passes=6)", n_jobs=1)
     model.fit(X, y, callback=lambda *news: heard.append(news), checkpoint=path)
     assert heard[0][0] == stop + 1
     assert model.resumed_seconds_ > 0
@@ -48,19 +48,27 @@ def test_a_checkpoint_of_another_problem_is_not_used(tmp_path: Path, monkeypatch
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     X, y = draw(100)
     path = tmp_path / "checkpoint.h5"
-    DVSHGP(**SMALL, n_passes=2).fit(X, y, checkpoint=path)
-    for other in (DVSHGP(**SMALL, n_passes=3), DVSHGP(**SMALL | {"random_state": 1}, n_passes=2)):
+    DVSHGP(**SMALL, optimizer="natural(n_passes=2)").fit(X, y, checkpoint=path)
+    for other in (
+        DVSHGP(**SMALL, optimizer="natural(n_passes=3)"),
+        DVSHGP(**SMALL | {"random_state": 1}, optimizer="natural(n_passes=2)"),
+    ):
         plain = other.fit(X, y).elbo_
         assert other.fit(X, y, checkpoint=path).elbo_ == plain
         assert other.resumed_seconds_ == 0.0
     moved = y.copy()
     moved[3] += 1e-9
-    assert DVSHGP(**SMALL, n_passes=2).fit(X, moved, checkpoint=path).resumed_seconds_ == 0.0
+    assert (
+        DVSHGP(**SMALL, optimizer="natural(n_passes=2)").fit(X, moved, checkpoint=path).resumed_seconds_
+        == 0.0
+    )
     path.write_bytes(b"not a checkpoint")
-    assert DVSHGP(**SMALL, n_passes=2).fit(X, y, checkpoint=path).resumed_seconds_ == 0.0
+    assert DVSHGP(**SMALL, optimizer="natural(n_passes=2)").fit(X, y, checkpoint=path).resumed_seconds_ == 0.0
 
 
-@pytest.mark.parametrize("model", [DVSHGP(**SMALL, n_passes=2), SVSHGP(8, 5, max_iter=4, random_state=0)])
+@pytest.mark.parametrize(
+    "model", [DVSHGP(**SMALL, optimizer="natural(n_passes=2)"), SVSHGP(8, 5, max_iter=4, random_state=0)]
+)
 def test_a_checkpoint_of_an_older_version_is_refused_in_one_line(
     model: DVSHGP | SVSHGP, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

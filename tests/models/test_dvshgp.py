@@ -1,16 +1,21 @@
 """DVSHGP: what one expert predicts, its invariances, its optimisers, its linear mean."""
 
+import inspect
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
 from hgpbench.experts.expert import Expert
 from hgpbench.experts.owner import silence
 from hgpbench.experts.reach import Reach
+from hgpbench.fitting import checkpoint
 from hgpbench.gp import vshgp
-from hgpbench.models import DVSHGP
+from hgpbench.models import DVSHGP, Lbfgs, Paper, Passes
 from tests.models.zoo import draw
 
 SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 0}
@@ -18,7 +23,9 @@ SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 
 
 def test_one_expert_predicts_as_itself() -> None:
     X, y = draw(60)
-    model = DVSHGP(**SMALL | {"n_experts": 1, "n_passes": 20, "aggregation": "nearest"}).fit(X, y)
+    model = DVSHGP(
+        **SMALL | {"n_experts": 1, "optimizer": "natural(n_passes=20)", "aggregation": "nearest"}
+    ).fit(X, y)
     rows, experts = model._experts.rows, model._experts
     values = experts.shared | Expert.restore(rows.X, rows.y, experts.states[0]).values
     memory = vshgp.Workspace(60, 12, 8)
@@ -34,7 +41,7 @@ def test_one_expert_predicts_as_itself() -> None:
 
 def test_what_belongs_to_experts_is_told_in_the_order_of_the_rows() -> None:
     X, y = draw(120)
-    model = DVSHGP(**SMALL, n_passes=4).fit(X, y)
+    model = DVSHGP(**SMALL, optimizer="natural(n_passes=4)").fit(X, y)
     experts = model._experts
     inducing = {"Xm": [], "Xu": []}
     for number, state in enumerate(experts.states):
@@ -55,7 +62,9 @@ def test_what_belongs_to_experts_is_told_in_the_order_of_the_rows() -> None:
 @pytest.mark.parametrize("n_neighbors", [0, 20])
 def test_far_from_the_data_it_predicts_the_prior(aggregation: str, n_neighbors: int) -> None:
     X, y = draw(120)
-    model = DVSHGP(**SMALL, n_passes=4, aggregation=aggregation, n_neighbors=n_neighbors).fit(X, y)
+    model = DVSHGP(
+        **SMALL, optimizer="natural(n_passes=4)", aggregation=aggregation, n_neighbors=n_neighbors
+    ).fit(X, y)
     far = model.predict_dist(np.full((1, 2), 1e3))
     assert far.f_mean[0] == pytest.approx(y.mean(), rel=1e-9)
     assert far.f_var[0] == pytest.approx(model.signal_var_f_, rel=1e-5)
@@ -69,7 +78,12 @@ def test_skipping_experts_stays_within_its_tolerance(aggregation: str) -> None:
     X = rng.uniform(-40, 40, size=(500, 1))
     y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=500)
     model = DVSHGP(
-        n_experts=12, n_passes=2, n_neighbors=0, aggregation=aggregation, skip_tol=0.0, random_state=0
+        n_experts=12,
+        optimizer="natural(n_passes=2)",
+        n_neighbors=0,
+        aggregation=aggregation,
+        skip_tol=0.0,
+        random_state=0,
     )
     model.fit(X, y)
     Xs = np.linspace(-45, 45, 400)[:, None]
@@ -92,8 +106,9 @@ def test_skipping_experts_stays_within_its_tolerance(aggregation: str) -> None:
 def test_every_recipe_climbs_and_ours_is_not_the_worst() -> None:
     X, y = draw(240)
     fits = {
-        name: DVSHGP(**SMALL, optimizer=name, max_iter=15, guard=False, n_passes=40).fit(X, y)
-        for name in ("natural", "lbfgs", "paper")
+        "natural": DVSHGP(**SMALL, optimizer=Passes(n_passes=40, guard=False)).fit(X, y),
+        "lbfgs": DVSHGP(**SMALL, optimizer=Lbfgs(max_iter=15)).fit(X, y),
+        "paper": DVSHGP(**SMALL, optimizer=Paper(max_iter=15)).fit(X, y),
     }
     for name in ("lbfgs", "paper"):
         assert np.all(np.diff(fits[name].trace_[:, 2]) >= 0)
@@ -108,13 +123,17 @@ def test_with_a_linear_mean_a_slope_of_the_target_changes_nothing_else() -> None
     X, y = draw(200)
     Xs, _ = draw(40, seed=3)
     slope = np.array([30.0, -20.0])
-    plain = DVSHGP(**SMALL, n_passes=4, mean="linear").fit(X, y).predict_dist(Xs)
-    tilted = DVSHGP(**SMALL, n_passes=4, mean="linear").fit(X, y + X @ slope).predict_dist(Xs)
+    plain = DVSHGP(**SMALL, optimizer="natural(n_passes=4)", mean="linear").fit(X, y).predict_dist(Xs)
+    tilted = (
+        DVSHGP(**SMALL, optimizer="natural(n_passes=4)", mean="linear").fit(X, y + X @ slope).predict_dist(Xs)
+    )
     assert_allclose(tilted.mean - Xs @ slope, plain.mean, atol=0.02)
     assert_allclose(tilted.var, plain.var, rtol=0.02)
     point = np.full((1, 2), 100.0)
     far = {
-        kind: DVSHGP(**SMALL, n_passes=2, mean=kind).fit(X, y + X @ slope).predict(point)[0]
+        kind: DVSHGP(**SMALL, optimizer="natural(n_passes=2)", mean=kind)
+        .fit(X, y + X @ slope)
+        .predict(point)[0]
         for kind in ("zero", "linear")
     }
     assert far["linear"] == pytest.approx(100 * slope.sum(), rel=0.2)
@@ -134,3 +153,37 @@ def test_random_experts_fail_to_see_the_noise_of_toy(seed: int) -> None:
     assert alike["kmeans"] > 0.9
     assert alike["random"] < 0.6
     assert density["random"] < density["kmeans"] - 0.2
+
+
+def test_text_and_object_are_the_same_optimizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    X, y = draw(80)
+    text = DVSHGP(**SMALL, optimizer="natural(guard=False, n_passes=2)")
+    made = DVSHGP(**SMALL, optimizer=Passes(n_passes=2, guard=False))
+    path = tmp_path / "checkpoint.h5"
+    assert text.fit(X, y, checkpoint=path).elbo_ == made.fit(X, y).elbo_
+    assert made.fit(X, y, checkpoint=path).resumed_seconds_ > 0.0
+
+
+def test_an_optimizer_is_cloned_set_and_shown_like_any_parameter() -> None:
+    model = DVSHGP(optimizer=Passes(n_passes=2))
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy.set_params(optimizer=Paper(max_iter=3)).get_params()["optimizer"] == Paper(3)
+    assert "Paper(max_iter=3)" in repr(copy)
+    assert "n_passes" not in inspect.signature(DVSHGP).parameters
+    assert list(inspect.signature(DVSHGP).parameters)[:2] == ["n_experts", "expert_size"]
+
+
+@pytest.mark.parametrize("name", ["n_passes", "guard", "max_iter"])
+def test_a_former_parameter_is_told_what_it_became(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"no parameter {name} any more: .* optimizer, as in '\w+\({name}="):
+        DVSHGP(**{name: 1})
+    with pytest.raises(TypeError, match=f"no parameter {name} any more"):
+        DVSHGP().set_params(**{name: 1})
+
+
+@pytest.mark.parametrize("bad", ["adam", "natural(max_iter=3)", "paper(max_iter=0)", 3, None])
+def test_an_optimizer_that_is_none_is_refused(bad: object) -> None:
+    with pytest.raises(ValueError, match="is not allowed"):
+        DVSHGP(optimizer=bad).fit(*draw(20))
