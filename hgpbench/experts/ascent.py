@@ -1,4 +1,4 @@
-"""DVSHGP's own recipe: shuffled passes over mini-batches of experts, with a guard for the mean.
+"""Shuffled passes over mini-batches of experts, with a guard for the mean: how DVSHGP is fitted by default.
 
 At each step the experts of a batch take a natural step on q(g_u) and an Adam step on their inducing inputs,
 and the sum of their gradients, scaled to all rows, moves the shared parameters by Adam.

@@ -11,6 +11,7 @@ from hgpbench.experts import ascent, search
 from hgpbench.experts.ascent import Course, Plan, lanes_for, passes_for
 from hgpbench.experts.contribution import stack
 from hgpbench.experts.expert import local, shared_layout, workspace_bytes
+from hgpbench.experts.flat import pack, unpack
 from hgpbench.experts.memory import Needs, Pieces
 from hgpbench.experts.optimizers import Lbfgs, Optimizer, Passes
 from hgpbench.experts.owner import Owner, committees
@@ -106,8 +107,8 @@ def fit_experts(
         if checkpoint.stored is None:
             pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed)
         else:
-            states = np.split(checkpoint.stored["states"], checkpoint.stored["ends"][:-1])
-            pool.ask(Owner.restore, everyone, Each(states))
+            states = unpack(checkpoint.stored["states"], _labels(everyone))
+            pool.ask(Owner.restore, everyone, Each(states.values()))
         if isinstance(recipe.optimizer, Passes):
             result = _by_passes(rows, plan, pool, checkpoint, callback)
         elif isinstance(recipe.optimizer, Lbfgs):
@@ -117,9 +118,9 @@ def fit_experts(
             values = authors_values(spread(rows.X), float(np.var(rows.y)))
             flat = shared_layout(rows.X.shape[1]).pack(values)
             result = search.paper(pool, len(everyone), flat, recipe.optimizer.max_iter, callback)
-        states = pool.ask(Owner.state, everyone, False)
+        left = pool.ask(Owner.state, everyone, False)
         noise = np.concatenate(pool.ask(Owner.noise, everyone, result.x))
-    return Experts(rows, plan.lanes, result.x, states, noise), result
+    return Experts(rows, plan.lanes, result.x, left, noise), result
 
 
 def _by_passes(
@@ -131,8 +132,7 @@ def _by_passes(
 
     def state() -> Arrays:
         states = pool.ask(Owner.state, everyone, True)
-        ends = np.cumsum([len(one) for one in states])
-        return course.arrays() | {"states": np.concatenate(states), "ends": ends}
+        return course.arrays() | {"states": pack(dict(zip(_labels(everyone), states, strict=True)))}
 
     def note(course: Course) -> None:
         bound = course.bound(plan.sizes)
@@ -159,6 +159,11 @@ def _by_passes(
         np.array(course.trace),
         course.jitter,
     )
+
+
+def _labels(everyone: range) -> list[str]:
+    """Names of experts in a checkpoint."""
+    return [str(number) for number in everyone]
 
 
 def triers(M: int, lanes: int) -> list[int]:

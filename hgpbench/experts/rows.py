@@ -64,10 +64,6 @@ class Partition:
         """Rows of each expert, (M,)."""
         return np.diff(self.starts)
 
-    def rows(self, i: int) -> Index:
-        """The numbers of one expert's rows."""
-        return self.order[self.starts[i] : self.starts[i + 1]]
-
     def gather(self, X: Array, y: Array) -> Rows:
         """A copy of the rows, those of an expert together."""
         return Rows(X[self.order], y[self.order], self.starts)

@@ -1,4 +1,4 @@
-"""All parameters of all experts as one vector for a line search: the recipes to compare DVSHGP's own with.
+"""All parameters of all experts as one vector for a line search: the optimisers to compare passes with.
 
 Unlike the passes over mini-batches, a line search wants its vector in one place: local parameters and their
 gradients travel at every evaluation.
@@ -14,10 +14,9 @@ from hgpbench.experts.contribution import total
 from hgpbench.experts.expert import LOCAL
 from hgpbench.experts.owner import Owner
 from hgpbench.experts.pool import Each, Pool
+from hgpbench.fitting.vshgp import SHARE_ON_LAMBDA
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, lbfgs
-
-PAPER_SHARE = 0.3  # of the paper's line searches go to lambda alone: 30 of 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +79,13 @@ def paper(
     pool: Pool[Owner], n_experts: int, flat: Array, max_iter: int, callback: Callback | None
 ) -> OptimResult:
     """The paper's recipe: conjugate gradients on lambda, then on everything, with the mean tied to lambda."""
-    first = max(1, round(PAPER_SHARE * max_iter))
+    first = max(1, round(SHARE_ON_LAMBDA * max_iter))
 
-    def search(names: tuple[str, ...], searches: int, before: OptimResult | None) -> OptimResult:
+    def stage(names: tuple[str, ...], searches: int, before: OptimResult | None) -> OptimResult:
         ensemble = Ensemble(pool, n_experts, names, moves_shared=before is not None)
         done = 0 if before is None else before.iterations
 
-        def report(step: int, total: int | None, value: float) -> None:
+        def report(step: int, _: int | None, value: float) -> None:
             if callback is not None:
                 callback(done + step, max_iter, value)
 
@@ -94,7 +93,7 @@ def paper(
         run = conjugate_gradients(objective, start, line_searches=searches, callback=report)
         return replace(run, x=ensemble.adopt(run.x, flat), evaluations=n_experts * run.evaluations)
 
-    lambdas = search(("lam",), first, None)
+    lambdas = stage(("lam",), first, None)
     if lambdas.outcome == "failed":
         return lambdas
-    return lambdas.then(search(("Xm", "Xu", "lam"), max(1, max_iter - first), lambdas))
+    return lambdas.then(stage(("Xm", "Xu", "lam"), max(1, max_iter - first), lambdas))

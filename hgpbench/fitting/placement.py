@@ -45,7 +45,7 @@ def _nearest(centres: Array, rows: Array) -> Array:
 
     The two rows of a cluster of two are equally near to its centre, however they are ordered or scaled.
     """
-    found = pairwise_distances_chunked(
+    by_chunks = pairwise_distances_chunked(
         centres, rows, reduce_func=lambda distances, _: np.argmin(np.round(distances, TIE_DIGITS), axis=1)
     )
-    return np.concatenate(list(found))
+    return np.concatenate(list(by_chunks))

@@ -10,7 +10,7 @@ from hgpbench.experts import optimizers
 from hgpbench.experts.fit import Recipe, fit_experts
 from hgpbench.experts.memory import check_memory
 from hgpbench.experts.optimizers import Lbfgs, Paper, Passes
-from hgpbench.experts.rows import partition
+from hgpbench.experts.rows import KINDS, partition
 from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
@@ -159,7 +159,7 @@ class DVSHGP(Estimator):
         check_memory("max_memory", self.max_memory)
         optimizers.read(self.optimizer)
         check_choice("mean", self.mean, MEAN_KINDS)
-        check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
+        check_choice("partition", self.partition, KINDS)
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
 
     def fit(

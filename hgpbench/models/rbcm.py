@@ -9,7 +9,7 @@ from hgpbench.experts import exact
 from hgpbench.experts.exact import ExactOwner
 from hgpbench.experts.memory import check_memory
 from hgpbench.experts.pool import open_pool
-from hgpbench.experts.rows import Rows, partition
+from hgpbench.experts.rows import KINDS, Rows, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import guess
@@ -122,7 +122,7 @@ class RBCM(Estimator):
         for name in ("expert_size", "max_expert_size", "train_rows", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
-        check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
+        check_choice("partition", self.partition, KINDS)
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
         check_choice("mean", self.mean, MEAN_KINDS)
         check_memory("max_memory", self.max_memory)

@@ -23,6 +23,10 @@ def branch(request, monkeypatch) -> None:
         monkeypatch.setattr(module, "ROWS_PER_CENTRE", 10)
 
 
+def rows_of(found: Partition, i: int) -> np.ndarray:
+    return found.order[found.starts[i] : found.starts[i + 1]]
+
+
 def clumps(n: int, d: int = 3, seed: int = 0) -> np.ndarray:
     """Uneven clusters: a few dense ones hold most of the rows, and some rows lie far out."""
     rng = np.random.default_rng(seed)
@@ -40,18 +44,18 @@ def split(kind: str, X: np.ndarray, M: int, seed: int = 0, **options) -> Partiti
 def check(found: Partition, n: int) -> None:
     """Every row belongs to exactly one expert, and no expert is empty."""
     assert_array_equal(np.sort(found.order), np.arange(n))
-    assert_array_equal(np.concatenate([found.rows(i) for i in range(len(found))]), found.order)
+    assert_array_equal(np.concatenate([rows_of(found, i) for i in range(len(found))]), found.order)
     assert found.starts[0] == 0
     assert found.starts[-1] == n
     assert found.sizes.min() >= 1
     assert len(found.centres) == len(found)
     for i in range(len(found)):
-        assert_array_equal(np.flatnonzero(found.labels == i), np.sort(found.rows(i)))
+        assert_array_equal(np.flatnonzero(found.labels == i), np.sort(rows_of(found, i)))
 
 
 def within(found: Partition, X: np.ndarray) -> float:
     """Mean squared distance to the expert's centre."""
-    return sum(np.square(X[found.rows(i)] - found.centres[i]).sum() for i in range(len(found))) / len(X)
+    return sum(np.square(X[rows_of(found, i)] - found.centres[i]).sum() for i in range(len(found))) / len(X)
 
 
 @pytest.mark.usefixtures("branch")
@@ -61,7 +65,7 @@ def test_every_row_has_one_expert(kind, M):
     found = split(kind, X, M)
     check(found, 900)
     for i in range(len(found)):
-        assert_allclose(found.centres[i], X[found.rows(i)].mean(axis=0), rtol=1e-12, atol=1e-12)
+        assert_allclose(found.centres[i], X[rows_of(found, i)].mean(axis=0), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.usefixtures("branch")
@@ -182,3 +186,15 @@ def test_memory_is_a_few_copies_of_the_rows():
 def test_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="one of kmeans, balanced, random"):
         split("grid", clumps(10), 2)
+
+
+def test_gathered_rows_lie_together():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    found = partition("kmeans", X, 5, rng)
+    rows = found.gather(X, y)
+    assert_array_equal(rows.sizes, found.sizes)
+    for i in range(len(found)):
+        mine, target = rows.of(i)
+        assert_array_equal(mine, X[rows_of(found, i)])
+        assert_array_equal(target, y[rows_of(found, i)])
