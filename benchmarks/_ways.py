@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from hgpbench.cores import thread_variables
+from hgpbench.fitting.threads import runner
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.models.threads import runner
 
 WAYS = {"one": 1, "blas": 2, "workers": 1}
 """With the BLAS threads of each."""

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
+from hgpbench.experts.rows import partition
+from hgpbench.fitting.threads import runner
 from hgpbench.gp.pic import Blocks
-from hgpbench.models.partition import partition
-from hgpbench.models.threads import runner
 
 ROAD_ROWS = 390_000
 

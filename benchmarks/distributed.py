@@ -27,7 +27,7 @@ from hgpbench.cores import thread_variables
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split, Standardiser
 from hgpbench.errors import DataError
-from hgpbench.models import DVSHGP
+from hgpbench.models import DVSHGP, Passes
 
 EXPERT, POINTS, INPUTS, TEST = 1_000, 300, 11, 10_000
 GEMM = (
@@ -80,8 +80,7 @@ def measure(n: int, n_jobs: int, n_passes: int | None) -> tuple[Cost, Cost, int]
         n // EXPERT,
         n_inducing_f=POINTS,
         n_inducing_g=POINTS,
-        n_passes=n_passes,
-        guard=False,
+        optimizer=Passes(n_passes, guard=False),
         n_jobs=n_jobs,
         random_state=0,
     )

@@ -20,7 +20,9 @@ ALLOWED: dict[str, set[str]] = {
     "prediction": {"gp"},
     "metrics": {"prediction", "gp"},
     "config": BASE,
-    "models": {"la", "gp", "prediction", "columns", "cores", "errors", "files", "units"},
+    "fitting": {"la", "gp", "prediction", "columns", "errors", "files", "models"},
+    "experts": {"la", "gp", "fitting", "columns", "cores", "errors", "units"},
+    "models": {"la", "gp", "fitting", "experts", "prediction", "columns", "errors"},
     "data": BASE | {""},
     "bench": BASE | {"models", "data", "config", "metrics", "prediction", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
@@ -41,9 +43,9 @@ ALLOWED: dict[str, set[str]] = {
 CONFINED = {
     "matplotlib": {"report"},
     "pandas": {"data", "report"},
-    "h5py": {"data", "bench", "models"},
+    "h5py": {"data", "bench", "fitting"},
     "typer": {"cli", "commands"},
-    "sklearn": {"models"},
+    "sklearn": {"models", "fitting", "experts"},
     "jinja2": {"report"},
     "pooch": {"data"},
     "rich": {"commands", "data"},
@@ -109,6 +111,42 @@ def test_reports_are_made_from_what_was_stored(layer: str) -> None:
     for path in (PACKAGE / layer).rglob("*.py"):
         used = {name for name in imports_of(path) if name.startswith("hgpbench.bench")}
         assert all(any(f"{name}.".startswith(f"{module}.") for module in stored) for name in used), path
+
+
+def closure(*names: str) -> set[str]:
+    """These modules and all modules of ours that they import, whatever their packages import."""
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        path = PACKAGE.parent / f"{name.replace('.', '/')}.py"
+        if name in seen or not path.is_file():
+            continue
+        seen.add(name)
+        for imported in imports_of(path):
+            waiting += [imported, imported.rpartition(".")[0]]
+    return seen
+
+
+def test_exact_experts_know_nothing_of_sparse_ones() -> None:
+    """RBCM shares partition, transport and committee with DVSHGP, and none of its equations."""
+    known = closure("hgpbench.models.rbcm")
+    assert known >= {f"hgpbench.experts.{name}" for name in ("exact", "pool", "reach", "rows")}
+    sparse = ("gp.vshgp", "gp.process", "gp.collapsed", "fitting.vshgp", "experts.expert", "experts.owner")
+    assert not known & {f"hgpbench.{name}" for name in sparse}
+
+
+def test_a_worker_loads_no_owner_before_it_is_told_which() -> None:
+    code = (
+        "import sys\nimport hgpbench.experts.pool\n"
+        "loaded = {name for name in sys.modules if name.startswith('hgpbench.')}\n"
+        "owners = {'hgpbench.experts.' + name for name in ('owner', 'expert', 'exact')}\n"
+        "assert not loaded & (owners | {'hgpbench.gp.vshgp', 'hgpbench.models'}), loaded\n"
+        "import hgpbench.experts.exact\n"
+        "assert 'hgpbench.gp.vshgp' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stderr
 
 
 def test_gp_imports_numpy_and_scipy_only() -> None:

@@ -2,7 +2,7 @@
 
 import fnmatch
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
@@ -143,13 +143,27 @@ def parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
             where = f"{experiment.document.where((part, entry.base, name))}: {part}.{entry.base}.{name}"
             if name == estimators.SEED_PARAMETER:
                 raise ConfigError(f"{where}: set by the run's seed; use repeats or --seeds")
+            if name in getattr(kind, "former", {}):
+                raise ConfigError(
+                    f"{where}: {entry.model} has no such parameter any more: it is {kind.former[name]}"
+                )
             if name not in allowed:
                 raise ConfigError(
                     f"{where}: {entry.model} has no such parameter{nearest(name, allowed)}; "
                     f"parameters: {', '.join(allowed) or 'none'}"
                 )
             checked[name] = _checked(value, hints.get(name, Any), where)
+            if name in getattr(kind, "shorthands", {}):
+                checked[name] = _written(kind.shorthands[name], checked[name], where)
     return checked
+
+
+def _written(shorthand: Callable[[str], str], value: str, where: str) -> str:
+    """The one text for what a shorthand stands for: runs of the same settings are the same runs."""
+    try:
+        return shorthand(value)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _checked(value: Any, hint: Any, where: str) -> Any:

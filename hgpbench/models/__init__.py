@@ -3,6 +3,7 @@
 A new model is one file in this folder and one line in ``MODELS``.
 """
 
+from hgpbench.experts.optimizers import Lbfgs, Paper, Passes
 from hgpbench.models.base import Estimator
 from hgpbench.models.dpic import DPIC
 from hgpbench.models.dvshgp import DVSHGP
@@ -55,6 +56,9 @@ __all__ = [
     "Estimator",
     "ExactGP",
     "HetLinear",
+    "Lbfgs",
     "Linear",
     "Mean",
+    "Paper",
+    "Passes",
 ]

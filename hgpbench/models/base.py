@@ -1,4 +1,4 @@
-"""The contract of an estimator, in scikit-learn's manner, and the checks that all of them share.
+"""The contract of an estimator, in scikit-learn's manner.
 
 A constructor only stores. ``fit`` learns and returns self; what it learned ends in ``_``. Then ``predict``
 gives means (and standard deviations of y), and ``predict_dist`` a ``Prediction``: latent moments, density,
@@ -12,30 +12,62 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 Models share functions, not ancestry: this class only validates, scales and undoes the scaling.
 """
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, overload
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import ClassVar, Literal, ParamSpec, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hgpbench.errors import FitError
+from hgpbench.columns import Array
+from hgpbench.fitting.threads import blas_threads
+from hgpbench.fitting.values import Values, learned
 from hgpbench.gp.optim import OptimResult
 from hgpbench.models.scaling import Scaling
-from hgpbench.models.threads import blas_threads
 from hgpbench.prediction import Prediction
 
-Array = NDArray[np.float64]
 Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
+Given = ParamSpec("Given")
+
+
+def refusing(former: Mapping[str, str]) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
+    """Have a constructor say what became of a parameter that it no longer takes."""
+
+    def decorate(constructor: Callable[Given, None]) -> Callable[Given, None]:
+        @wraps(constructor)
+        def checked(*args: Given.args, **given: Given.kwargs) -> None:
+            _refuse(former, given)
+            constructor(*args, **given)
+
+        return checked
+
+    return decorate
+
+
+def _refuse(former: Mapping[str, str], given: Iterable[str]) -> None:
+    for name in given:
+        if name in former:
+            raise TypeError(f"there is no parameter {name} any more: it is {former[name]}")
 
 
 class Estimator(RegressorMixin, BaseEstimator):
     """A regressor whose predictions are distributions; children write ``_learn`` and ``_moments``."""
 
     reference: ClassVar[str]
+    shorthands: ClassVar[Mapping[str, Callable[[str], str]]] = {}
+    """Of parameters for which text may stand: what checks it and gives one text for each setting."""
+    former: ClassVar[Mapping[str, str]] = {}
+    """Parameters that there are no more, and what they became."""
     standardize: bool = True
     _square: int | None = None  # see ``_matrix_size``
+
+    def set_params(self, **params: object) -> Self:
+        """As scikit-learn's, and it says what became of a former parameter."""
+        _refuse(self.former, params)
+        super().set_params(**params)
+        return self
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, callback: Callback | None = None) -> Self:
         """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step."""
@@ -100,41 +132,14 @@ class Estimator(RegressorMixin, BaseEstimator):
         self.n_evaluations_ = result.evaluations
         self.jitter_ = result.jitter
 
+    def _tell(self, values: Values) -> None:
+        """Store learned parameters in the user's units."""
+        for name, value in learned(values, self._scaling).items():
+            setattr(self, name, value)
+
     def _reporter(self, callback: Callback | None, n: int) -> Callback | None:
         """The callback for an optimiser of the scaled target: hears the bound in the user's units."""
         if callback is None:
             return None
         constant = self._scaling.log_jacobian(n)
         return lambda step, total, bound: callback(step, total, bound + constant)
-
-
-def ensure_started(result: OptimResult) -> OptimResult:
-    """The result, unless the bound could not even be evaluated at the initial values."""
-    if result.outcome == "failed":
-        raise FitError(
-            "the bound cannot be evaluated at the initial values: check the scales of the data, or leave "
-            "standardize=True"
-        )
-    return result
-
-
-def check_at_least(name: str, value: Any, least: float, kind: type = int) -> None:
-    """ValueError unless a parameter is a number of the right kind and not below ``least``."""
-    numbers = (int, np.integer) if kind is int else (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, numbers) or not value >= least:
-        words = "an integer" if kind is int else "a number"
-        raise ValueError(f"{name}={value!r} is not allowed: it must be {words} of at least {least:g}")
-
-
-def check_jobs(n_jobs: int | None) -> None:
-    """ValueError unless ``n_jobs`` is a number of threads or processes, or None."""
-    if n_jobs is not None:
-        check_at_least("n_jobs", n_jobs, 1)
-
-
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """ValueError unless a parameter is one of the allowed words."""
-    if value not in allowed:
-        raise ValueError(
-            f"{name}={value!r} is not allowed: it must be one of {', '.join(map(repr, allowed))}"
-        )

@@ -5,23 +5,17 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
+from hgpbench.experts.rows import KINDS, partition
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import guess, spread
+from hgpbench.fitting.threads import runner
+from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
-from hgpbench.models.base import (
-    Array,
-    Callback,
-    Estimator,
-    check_at_least,
-    check_choice,
-    check_jobs,
-    ensure_started,
-)
-from hgpbench.models.initial import Values, guess, spread
-from hgpbench.models.partition import KINDS, partition
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.threads import runner
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["lbfgs", "cg"]
@@ -132,10 +126,7 @@ class DPIC(Estimator):
         self._keep(result, len(y))
         self._noise, self._spread = float(values["sigma2"]), spread(inputs)
         self._centres = shares.centres / self._spread
-        self.lengthscales_f_ = values["ell"] * scaling.x_scale
-        self.signal_var_f_ = float(values["s2_k"]) * scaling.y_scale**2
-        self.noise_var_ = self._noise * scaling.y_scale**2
-        self.inducing_f_ = scaling.undo_inputs(values["Xm"])
+        self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels
 
     def _maximise(

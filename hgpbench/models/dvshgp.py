@@ -1,27 +1,25 @@
 """The distributed variational sparse heteroscedastic GP: the paper's system for millions of rows."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hgpbench.experts import optimizers
+from hgpbench.experts.fit import Recipe, fit_experts
+from hgpbench.experts.memory import check_memory
+from hgpbench.experts.optimizers import Lbfgs, Paper, Passes
+from hgpbench.experts.rows import KINDS, partition
+from hgpbench.fitting.checkpoint import open_checkpoint
+from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
+from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
+from hgpbench.fitting.threads import allowed_cores, runner
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.neighbours import Neighbourhood
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
-from hgpbench.models.checkpoint import Checkpoint, problem_of
-from hgpbench.models.distributed import OPTIMIZERS, Optimizer, Recipe, fit_experts
-from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
-from hgpbench.models.memory import check_memory
-from hgpbench.models.partition import partition
-from hgpbench.models.shard import Rows
-from hgpbench.models.threads import allowed_cores, runner
+from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
 
-MOST_LANES = 16
-STEPS_PER_PASS = 10  # at least, where there are experts enough
-FEWEST_PASSES, FEWEST_STEPS = 10, 120
-COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
 NEIGHBORS = (25, 50, 100, 200, 400)  # numbers to choose from
 SCALES = (0.8, 0.9)  # times the lengthscales of f, beside 1: likewise
 JUDGED_ROWS = 1_000  # training rows by which they are judged
@@ -49,15 +47,14 @@ class DVSHGP(Estimator):
     partition : {"kmeans", "balanced", "random"}, default="balanced"
         How rows are shared among experts: by k-means as in the paper; the same with sizes kept between 0.5
         and 1.5 times the mean, which makes a few experts more or fewer; or at random.
-    optimizer : {"natural", "lbfgs", "paper"}, default="natural"
-        Passes over mini-batches of experts, with natural steps on q(g_u) and Adam on the rest; L-BFGS on
-        everything; or conjugate gradients as in the paper, on lambda first, then on everything.
-    n_passes : int or None, default=None
-        Most passes of "natural" over all experts; None for 10, or for 120 steps if that is more.
-    max_iter : int, default=100
-        Most iterations of "lbfgs"; line searches of "paper", of which it gives lambda 30 in 100.
-    guard : bool, default=True
-        End the passes of "natural" once the leave-one-out errors of f grow, though the bound may still rise.
+    optimizer : str, Passes, Lbfgs or Paper, default="natural"
+        "natural", short for ``Passes()``: passes over mini-batches of experts, with natural steps on q(g_u)
+        and Adam on the rest, at most ``n_passes`` of them (None for 10, or for 120 steps if that is more),
+        ended by a ``guard`` once the leave-one-out errors of f grow, though the bound may still rise.
+        "lbfgs", for ``Lbfgs()``: L-BFGS on everything, at most ``max_iter`` iterations (100). "paper", for
+        ``Paper()``: conjugate gradients as in the paper, ``max_iter`` line searches (100), 30 in 100 on
+        lambda first, then on everything. Settings are those of ``Passes(n_passes=20, guard=False)``, or text
+        as in "natural(n_passes=20, guard=false)".
     n_neighbors : int or None, default=None
         Training rows that f is conditioned on at a test row, with its learned lengthscales. None for the
         number of 25, 50, 100, 200 and 400, and then for the lengthscales times 0.8, 0.9 or 1, from which
@@ -109,8 +106,15 @@ class DVSHGP(Estimator):
     """
 
     stochastic = True
+    shorthands: ClassVar = {"optimizer": optimizers.write}
+    former: ClassVar = {
+        "n_passes": "a setting of optimizer, as in 'natural(n_passes=20)'",
+        "guard": "a setting of optimizer, as in 'natural(guard=false)'",
+        "max_iter": "a setting of optimizer, as in 'paper(max_iter=20)' or 'lbfgs(max_iter=20)'",
+    }
     reference = "Liu, Ong and Cai (2020), Large-scale heteroscedastic regression via Gaussian process"
 
+    @refusing(former)
     def __init__(
         self,
         n_experts: int | None = None,
@@ -118,10 +122,7 @@ class DVSHGP(Estimator):
         n_inducing_f: int = 100,
         n_inducing_g: int = 100,
         partition: Literal["kmeans", "balanced", "random"] = "balanced",
-        optimizer: Optimizer = "natural",
-        n_passes: int | None = None,
-        max_iter: int = 100,
-        guard: bool = True,
+        optimizer: str | Passes | Lbfgs | Paper = "natural",
         n_neighbors: int | None = None,
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
         mean: MeanKind = "zero",
@@ -137,9 +138,6 @@ class DVSHGP(Estimator):
         self.n_inducing_g = n_inducing_g
         self.partition = partition
         self.optimizer = optimizer
-        self.n_passes = n_passes
-        self.max_iter = max_iter
-        self.guard = guard
         self.n_neighbors = n_neighbors
         self.aggregation = aggregation
         self.mean = mean
@@ -150,18 +148,18 @@ class DVSHGP(Estimator):
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        for name in ("n_experts", "n_passes", "n_jobs"):
+        for name in ("n_experts", "n_jobs"):
             if getattr(self, name) is not None:
                 check_at_least(name, getattr(self, name), 1)
-        for name in ("expert_size", "n_inducing_f", "n_inducing_g", "max_iter"):
+        for name in ("expert_size", "n_inducing_f", "n_inducing_g"):
             check_at_least(name, getattr(self, name), 1)
         if self.n_neighbors is not None:
             check_at_least("n_neighbors", self.n_neighbors, 0)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
         check_memory("max_memory", self.max_memory)
-        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        optimizers.read(self.optimizer)
         check_choice("mean", self.mean, MEAN_KINDS)
-        check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
+        check_choice("partition", self.partition, KINDS)
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
 
     def fit(
@@ -185,12 +183,14 @@ class DVSHGP(Estimator):
         inputs, target = scaling.inputs(X), scaling.target(y)
         self._mean = MeanFunction.fit(self.mean, X, target, scaling)
         target -= self._mean(inputs)
-        checkpoint = self._open_checkpoint(inputs, target)
+        params = self.get_params() | {"optimizer": optimizers.write(self.optimizer)}
+        checkpoint = open_checkpoint(self._checkpoint, params, inputs, target)
         rng = np.random.default_rng(self.random_state)
         M = -(-n // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng)
-        rows = Rows(inputs[shares.order], target[shares.order], shares.starts)
-        recipe = self._recipe(len(shares), int(rng.integers(2**31)))
+        rows = shares.gather(inputs, target)
+        n_inducing, seed = (self.n_inducing_f, self.n_inducing_g), int(rng.integers(2**31))
+        recipe = Recipe(optimizers.read(self.optimizer), len(shares), n_inducing, seed)
         self._experts, result = fit_experts(
             rows, recipe, self._workers(n * recipe.n_passes), checkpoint, self._reporter(callback, n)
         )
@@ -218,33 +218,11 @@ class DVSHGP(Estimator):
         letters = "fg" if self._near is None else "g"
         n_workers = self._workers(len(X) * len(self.expert_sizes_) // 10)
         pieces = self._experts.needs(letters).pieces(self.max_memory, n_workers)
-        found = self._experts.moments(X, letters, self.aggregation, self.skip_tol, pieces)
+        moments = self._experts.moments(X, letters, self.aggregation, self.skip_tol, pieces)
         if self._near is not None:
             with runner(n_workers) as run:
-                found["f"] = np.stack(self._near.moments(X, pieces.chunk // n_workers, run))
-        return self._mean.add_to(Prediction.mixture(*found["f"], *found["g"]), X)
-
-    def _open_checkpoint(self, X: Array, y: Array) -> Checkpoint:
-        """The file to continue from and to keep; none where another seed would be drawn the next time."""
-        path = self._checkpoint if self.random_state is not None else None
-        if path is None:
-            return Checkpoint(None, "")
-        params = {name: value for name, value in self.get_params().items() if name not in COSTS_ONLY}
-        return Checkpoint(path, problem_of(params, X, y))
-
-    def _recipe(self, M: int, seed: int) -> Recipe:
-        """The settings of a fit of ``M`` experts."""
-        # An even number of lanes: two workers then have the same to do.
-        lanes = max(1, min(MOST_LANES, M // STEPS_PER_PASS) // 2 * 2)
-        return Recipe(
-            optimizer=self.optimizer,
-            n_inducing=(self.n_inducing_f, self.n_inducing_g),
-            lanes=lanes,
-            n_passes=self.n_passes or max(FEWEST_PASSES, -(-FEWEST_STEPS * lanes // M)),
-            max_iter=self.max_iter,
-            guard=self.guard,
-            seed=seed,
-        )
+                moments["f"] = np.stack(self._near.moments(X, pieces.chunk // n_workers, run))
+        return self._mean.add_to(Prediction.mixture(*moments["f"], *moments["g"]), X)
 
     def _workers(self, rows: int) -> int:
         """Worker processes for so many evaluations of rows."""
@@ -266,12 +244,3 @@ class DVSHGP(Estimator):
             with runner(self._workers(len(y))) as run:
                 near.choose(NEIGHBORS, SCALES, rows, run)
         return near
-
-    def _tell(self, shared: dict[str, Array]) -> None:
-        """The learned parameters in the user's units."""
-        scaling = self._scaling
-        self.lengthscales_f_ = shared["ell_f"] * scaling.x_scale
-        self.signal_var_f_ = float(shared["s2_kf"]) * scaling.y_scale**2
-        self.lengthscales_g_ = shared["ell_g"] * scaling.x_scale
-        self.signal_var_g_ = float(shared["s2_kg"])
-        self.noise_mean_ = float(shared["mu0"] + 2.0 * np.log(scaling.y_scale))

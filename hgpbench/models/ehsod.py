@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench.errors import FitError
+from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
+from hgpbench.fitting.start import FLOOR, MEAN_LOG_CHI2, guess
+from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.exact import POSITIVE, ExactPosterior, LargeExactProblem
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, ensure_started
-from hgpbench.models.initial import Values, guess
-from hgpbench.models.residuals import FLOOR, MEAN_LOG_CHI2
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["lbfgs", "cg"]
@@ -106,11 +107,9 @@ class EHSoD(Estimator):
         self.n_evaluations_ += g.result.evaluations
         self._f, self._g = f.posterior, g.posterior
         self._level = mean - MEAN_LOG_CHI2 * self.bias_correction
-        self.lengthscales_f_, self.lengthscales_g_ = (gp.values["ell"] * scaling.x_scale for gp in (f, g))
-        self.signal_var_f_ = float(f.values["s2_k"]) * scaling.y_scale**2
-        self.signal_var_g_ = float(g.values["s2_k"])
-        self.noise_var_ = float(f.values["sigma2"]) * scaling.y_scale**2
-        self.noise_mean_ = self._level + 2.0 * float(np.log(scaling.y_scale))
+        self._tell(
+            f.values | {"ell_g": g.values["ell"], "s2_kg": g.values["s2_k"], "mu0": np.asarray(self._level)}
+        )
 
     def _fit_gp(self, X: Array, y: Array, first: Values, callback: Callback | None) -> "_Fit":
         """An exact GP, from these initial values."""

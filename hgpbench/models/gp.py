@@ -3,11 +3,12 @@
 import numpy as np
 
 from hgpbench.errors import Refusal
+from hgpbench.fitting.checks import check_at_least, ensure_started
+from hgpbench.fitting.start import guess, perturbed
 from hgpbench.gp.exact import POSITIVE, ExactProblem
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, ensure_started
-from hgpbench.models.initial import guess, perturbed
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 5_000
@@ -84,9 +85,7 @@ class ExactGP(Estimator):
         self._keep(best, len(y))
         values = layout.unpack(best.x)
         self._posterior, self._noise = problem.posterior(values), float(values["sigma2"])
-        self.lengthscales_f_ = values["ell"] * scaling.x_scale
-        self.signal_var_f_ = float(values["s2_k"]) * scaling.y_scale**2
-        self.noise_var_ = self._noise * scaling.y_scale**2
+        self._tell(values)
 
     def _moments(self, X: Array) -> Prediction:
         return Prediction.gaussian(*self._posterior.moments(X), self._noise)

@@ -6,11 +6,12 @@ from typing import get_args
 
 import numpy as np
 
+from hgpbench.fitting.basis import first_values, first_width, maximise
+from hgpbench.fitting.checks import check_at_least, check_choice
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.values import Values
 from hgpbench.gp.gpz import BasisProblem, Kind
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice
-from hgpbench.models.basis_start import first_values, first_width, maximise
-from hgpbench.models.initial import Values
-from hgpbench.models.placement import inducing_points
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 
@@ -21,7 +22,7 @@ class GPVC(Estimator):
     for each weight, all else maximises the evidence times the prior of v, by L-BFGS. O(n m_b^2) an iteration.
 
     Where it departs from the authors' release: centres start at k-means of the rows, and some iterations with
-    one lengthscale per input come first (``hgpbench.models.basis_start``); the prior of v is proper, where
+    one lengthscale per input come first (``hgpbench.fitting.basis``); the prior of v is proper, where
     theirs is not and they stop early by held-out rows (``hgpbench.gp.gpz``).
 
     Parameters

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from hgpbench.columns import chunks
+from hgpbench.fitting.ridge import Ridge
+from hgpbench.fitting.start import MEAN_LOG_CHI2
 from hgpbench.models.base import Array, Callback, Estimator
-from hgpbench.models.residuals import MEAN_LOG_CHI2
-from hgpbench.models.ridge import Ridge
 from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
 
@@ -66,12 +66,9 @@ class HetLinear(Estimator):
         """Both regressions in the user's units."""
         scaling, mean, log_noise = self._scaling, self._mean, self._log_noise
         self.ridge_, self.noise_ridge_ = mean.strength, log_noise.strength
-        centre = scaling.undo_inputs(mean.centre)
-        self.coef_ = scaling.y_scale * mean.weights / scaling.x_scale
-        self.intercept_ = float(scaling.y_shift + scaling.y_scale * mean.level - centre @ self.coef_)
-        self.noise_coef_ = log_noise.weights / scaling.x_scale
-        level = log_noise.level + 2.0 * np.log(scaling.y_scale)
-        self.noise_intercept_ = float(level - centre @ self.noise_coef_)
+        self.coef_, self.intercept_ = mean.coefficients(scaling, scaling.y_shift, scaling.y_scale)
+        shift = 2.0 * float(np.log(scaling.y_scale))
+        self.noise_coef_, self.noise_intercept_ = log_noise.coefficients(scaling, shift, 1.0)
 
     def _moments(self, X: Array) -> Prediction:
         log_noise = np.clip(self._log_noise.mean(X), *self._range)

@@ -1,7 +1,7 @@
 """Ridge regression with constant noise, by chunks of rows."""
 
+from hgpbench.fitting.ridge import Ridge
 from hgpbench.models.base import Array, Callback, Estimator
-from hgpbench.models.ridge import Ridge
 from hgpbench.prediction import Prediction
 
 
@@ -37,9 +37,7 @@ class Linear(Estimator):
         self._ridge = ridge = Ridge.fit(X, scaling.target(y), scaling)
         self.ridge_ = ridge.strength
         self.noise_var_ = scaling.y_scale**2 * ridge.noise
-        self.coef_ = scaling.y_scale * ridge.weights / scaling.x_scale
-        mean = scaling.undo_inputs(ridge.centre)
-        self.intercept_ = float(scaling.y_shift + scaling.y_scale * ridge.level - mean @ self.coef_)
+        self.coef_, self.intercept_ = ridge.coefficients(scaling, scaling.y_shift, scaling.y_scale)
 
     def _moments(self, X: Array) -> Prediction:
         return Prediction.gaussian(*self._ridge.moments(X), self._ridge.noise)

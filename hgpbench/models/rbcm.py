@@ -5,19 +5,20 @@ from typing import Literal
 import numpy as np
 
 from hgpbench.columns import chunks
+from hgpbench.experts import exact
+from hgpbench.experts.exact import ExactOwner
+from hgpbench.experts.memory import check_memory
+from hgpbench.experts.pool import open_pool
+from hgpbench.experts.rows import KINDS, Rows, partition
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
+from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
+from hgpbench.fitting.start import guess
+from hgpbench.fitting.threads import allowed_cores
+from hgpbench.fitting.values import Values
 from hgpbench.gp.exact import POSITIVE
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
-from hgpbench.models import exact_experts as experts
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, check_jobs
-from hgpbench.models.exact_experts import ExactShard, Question
-from hgpbench.models.initial import Values, guess
-from hgpbench.models.mean_function import MEAN_KINDS, MeanFunction, MeanKind
-from hgpbench.models.memory import check_memory
-from hgpbench.models.partition import partition
-from hgpbench.models.shard import Rows
-from hgpbench.models.threads import allowed_cores
-from hgpbench.models.workers import open_workers
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 WORTH_WORKERS = 1e11  # flops, some seconds of a core, below which processes would take longer to start
@@ -121,7 +122,7 @@ class RBCM(Estimator):
         for name in ("expert_size", "max_expert_size", "train_rows", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
-        check_choice("partition", self.partition, ("kmeans", "balanced", "random"))
+        check_choice("partition", self.partition, KINDS)
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
         check_choice("mean", self.mean, MEAN_KINDS)
         check_memory("max_memory", self.max_memory)
@@ -134,48 +135,45 @@ class RBCM(Estimator):
         target -= self._mean(inputs)
         M = -(-len(y) // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng, self.max_expert_size)
-        self._rows = Rows(inputs[shares.order], target[shares.order], shares.starts)
-        drawn = experts.drawn(self._rows, self.train_rows, rng)
+        self._rows = shares.gather(inputs, target)
+        drawn = exact.drawn(self._rows, self.train_rows, rng)
         first = guess(inputs, target)
         result = self._maximise(drawn, first, len(y) / len(drawn.y), self._reporter(callback, len(y)))
         self._keep(result, len(y))
         self._values = Layout.of(first, positive=POSITIVE).unpack(result.x)
         self._noise = float(self._values["sigma2"])
-        self.lengthscales_f_ = self._values["ell"] * scaling.x_scale
-        self.signal_var_f_ = float(self._values["s2_k"]) * scaling.y_scale**2
-        self.noise_var_ = self._noise * scaling.y_scale**2
+        self._tell(self._values)
         self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
         self.n_train_rows_ = len(drawn.y)
 
     def _maximise(self, rows: Rows, first: Values, scale: float, report: Callback | None) -> OptimResult:
         """L-BFGS on the evidence of these experts, times ``scale``."""
         layout = Layout.of(first, positive=POSITIVE)
-        lanes = experts.lanes(rows)
-        n_workers = self._workers(3.0 * experts.flops(rows) * self.max_iter)
-        with open_workers(rows, len(lanes), n_workers, ExactShard) as workers:
+        lanes = exact.lanes(rows)
+        n_workers = self._workers(3.0 * exact.flops(rows) * self.max_iter)
+        with open_pool(rows, len(lanes), n_workers, ExactOwner) as pool:
 
             def bound(values: Values) -> Bound:
-                answers = workers.ask("evidence", lanes, len(lanes), values)
-                return experts.total(answers, values, scale)
+                answers = pool.ask(ExactOwner.evidence, lanes, len(lanes), values)
+                return exact.evidence(answers, values, scale)
 
             return lbfgs(
                 objective(bound, layout), layout.pack(first), max_iter=self.max_iter, callback=report
             )
 
     def _moments(self, X: Array) -> Prediction:
-        rows, lanes = self._rows, experts.lanes(self._rows)
-        found = np.empty((2, len(X)))
-        pieces = experts.needs(rows).pieces(self.max_memory, self._workers(experts.flops(rows, len(X))))
-        with open_workers(rows, len(lanes), pieces.processes, ExactShard) as workers:
+        rows, lanes = self._rows, exact.lanes(self._rows)
+        moments = np.empty((2, len(X)))
+        pieces = exact.needs(rows).pieces(self.max_memory, self._workers(exact.flops(rows, len(X))))
+        with open_pool(rows, len(lanes), pieces.processes, ExactOwner) as pool:
             for block in chunks(len(X), pieces.rows):
-                question = Question.within(
-                    self.skip_tol, rows, self.aggregation, X[block], self._values, pieces.chunk
-                )
-                committee = question.committee()
-                for sums in workers.ask("confer", lanes, len(lanes), question):
+                reach = exact.reach(rows, self.aggregation, X[block], self.skip_tol, self._values)
+                committee = reach.committee(0.0, float(self._values["s2_k"]))
+                answers = pool.ask(ExactOwner.confer, lanes, len(lanes), self._values, reach, pieces.chunk)
+                for sums in answers:
                     committee.merge(sums)
-                found[:, block] = committee.result()
-        return self._mean.add_to(Prediction.gaussian(found[0], found[1], self._noise), X)
+                moments[:, block] = committee.result()
+        return self._mean.add_to(Prediction.gaussian(moments[0], moments[1], self._noise), X)
 
     def _workers(self, flops: float) -> int:
         """Processes for so much work."""

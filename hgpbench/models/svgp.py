@@ -1,30 +1,28 @@
 """The stochastic variational sparse GP with constant noise."""
 
+from functools import partial
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hgpbench.gp.stochastic import Method
-from hgpbench.gp.tasks import Run
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least
-from hgpbench.models.batches import Batches, is_stored, left_in_file
-from hgpbench.models.initial import guess
-from hgpbench.models.minibatch import (
+from hgpbench.fitting.batches import Batches, is_stored, left_in_file
+from hgpbench.fitting.checks import check_at_least
+from hgpbench.fitting.collapsed import fit_sparse
+from hgpbench.fitting.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
     Precision,
     check_options,
-    climb,
-    make_batches,
-    open_checkpoint,
+    fit_by_batches,
     place,
 )
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.residuals import Start
-from hgpbench.models.sparse import fit_sparse
-from hgpbench.models.threads import runner
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import Start, guess
+from hgpbench.gp.stochastic import Method
+from hgpbench.gp.tasks import Run
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 FIRST_STEPS = 30  # of L-BFGS on the sample: enough for a guess
@@ -140,17 +138,11 @@ class SVGP(Estimator):
         check_options(self)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        rng = np.random.default_rng(self.random_state)
-        batches = make_batches(self, X, y, self._scaling, rng)
-        checkpoint = open_checkpoint(self, self._checkpoint, X, y)
-        report = self._reporter(callback, batches.n)
-        self._fit = climb(
-            self, lambda run: self._first_values(batches, rng, run), batches, report, checkpoint
-        )
-        self._keep(self._fit.result, batches.n)
-        self.scores_, self.resumed_seconds_ = self._fit.scores, checkpoint.seconds
-        for name, value in self._fit.learned(self._scaling).items():
-            setattr(self, name, value)
+        reporter = partial(self._reporter, callback)
+        self._fit = fit_by_batches(self, X, y, self._scaling, self._first_values, reporter, self._checkpoint)
+        self._keep(self._fit.result, self._fit.n)
+        self._tell(self._fit.values)
+        self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
 
     def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernel and noise from a sparse GP on a sample; inducing points by k-means on a larger one."""
@@ -166,5 +158,4 @@ class SVGP(Estimator):
         return Start(values, sparse.result.evaluations)
 
     def _moments(self, X: Array) -> Prediction:
-        with runner(self.n_jobs) as run:
-            return self._fit.prediction(X, run)
+        return self._fit.prediction(X, self.n_jobs)

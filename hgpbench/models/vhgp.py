@@ -3,9 +3,9 @@
 import numpy as np
 
 from hgpbench.errors import Refusal
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_jobs
-from hgpbench.models.hetero import Problem
-from hgpbench.models.threads import runner
+from hgpbench.fitting.checks import check_at_least, check_jobs
+from hgpbench.fitting.vshgp import INDUCING, Problem
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 3_000
@@ -62,13 +62,10 @@ class VHGP(Estimator):
         inputs = scaling.inputs(X)
         points = np.unique(inputs, axis=0)  # a repeated row would only make the kernel matrix singular
         problem = Problem(inputs, scaling.target(y), points, points, move_inducing=False)
-        with runner(self.n_jobs) as run:
-            self._fit = problem.fit("natural", self.max_iter, self._reporter(callback, len(y)), run)
+        report = self._reporter(callback, len(y))
+        self._fit = problem.fit("natural", self.max_iter, report, self.n_jobs)
         self._keep(self._fit.result, len(y))
-        for name, value in self._fit.learned(scaling).items():
-            if not name.startswith("inducing"):
-                setattr(self, name, value)
+        self._tell({name: value for name, value in self._fit.values.items() if name not in INDUCING})
 
     def _moments(self, X: Array) -> Prediction:
-        with runner(self.n_jobs) as run:
-            return self._fit.prediction(X, run)
+        return self._fit.prediction(X, self.n_jobs)

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_jobs
-from hgpbench.models.initial import guess
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.sparse import fit_sparse
-from hgpbench.models.threads import runner
+from hgpbench.fitting.checks import check_at_least, check_jobs
+from hgpbench.fitting.collapsed import fit_from_guess
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 
@@ -64,17 +62,18 @@ class VSGP(Estimator):
         check_jobs(self.n_jobs)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        inputs, target = scaling.inputs(X), scaling.target(y)
-        first = guess(inputs, target) | {"Xm": inducing_points(inputs, self.n_inducing, rng)}
-        report = self._reporter(callback, len(y))
-        with runner(self.n_jobs) as run:
-            fit = fit_sparse("vfe", inputs, target, first, max_iter=self.max_iter, callback=report, run=run)
-        self._keep(fit.result, len(y))
-        self._posterior, self._noise = fit.posterior, fit.noise_var
-        for name, value in fit.learned(scaling).items():
-            setattr(self, name, value)
+        self._fit = fit_from_guess(
+            "vfe",
+            self._scaling.inputs(X),
+            self._scaling.target(y),
+            self.n_inducing,
+            np.random.default_rng(self.random_state),
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            callback=self._reporter(callback, len(y)),
+        )
+        self._keep(self._fit.result, len(y))
+        self._tell(self._fit.values)
 
     def _moments(self, X: Array) -> Prediction:
-        with runner(self.n_jobs) as run:
-            return Prediction.gaussian(*self._posterior.moments(X, run=run), self._noise)
+        return self._fit.prediction(X, self.n_jobs)

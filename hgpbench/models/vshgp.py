@@ -4,10 +4,10 @@ from typing import get_args
 
 import numpy as np
 
-from hgpbench.models.base import Array, Callback, Estimator, check_at_least, check_choice, check_jobs
-from hgpbench.models.hetero import Optimizer, Problem
-from hgpbench.models.placement import inducing_points
-from hgpbench.models.threads import runner
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.vshgp import Optimizer, Problem
+from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
 
@@ -99,12 +99,9 @@ class VSHGP(Estimator):
             ell=None if start is None else np.full(X.shape[1], start) / scaling.x_scale,
         )
         report = self._reporter(callback, len(y))
-        with runner(self.n_jobs) as run:
-            self._fit = problem.fit(self.optimizer, self.max_iter, report, run)
+        self._fit = problem.fit(self.optimizer, self.max_iter, report, self.n_jobs)
         self._keep(self._fit.result, len(y))
-        for name, value in self._fit.learned(scaling).items():
-            setattr(self, name, value)
+        self._tell(self._fit.values)
 
     def _moments(self, X: Array) -> Prediction:
-        with runner(self.n_jobs) as run:
-            return self._fit.prediction(X, run)
+        return self._fit.prediction(X, self.n_jobs)

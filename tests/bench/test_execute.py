@@ -34,7 +34,7 @@ def stored(fold: Fold, model: Estimator, columns: tuple[str, ...] = ()) -> Array
 def experts() -> DVSHGP:
     fold = fold_of(1)
     standard = Standardiser.fit(fold.X_train, fold.y_train)
-    model = DVSHGP(3, n_inducing_f=6, n_inducing_g=4, n_passes=2, random_state=0)
+    model = DVSHGP(3, n_inducing_f=6, n_inducing_g=4, optimizer="natural(n_passes=2)", random_state=0)
     return model.fit(standard.inputs(fold.X_train), standard.target(fold.y_train))
 
 

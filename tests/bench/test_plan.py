@@ -78,3 +78,39 @@ def test_settings_are_of_every_label_whatever_was_planned() -> None:
     settings = plan.settings(experiment(), some)
     assert settings == plan.settings(experiment(), every) == {job.label: job.setting for job in every}
     assert list(settings) == ["a:restarts=0", "a:restarts=1", "b"]
+
+
+def test_one_text_for_each_setting_of_an_optimizer() -> None:
+    texts = ("natural", "natural(guard=true)", "natural(guard=false)", '"natural(n_passes=2, guard=False)"')
+    jobs = [
+        plan.make(
+            experiment(
+                TEXT.replace("model: gp, max_iter: 5", f"model: dvshgp, optimizer: {text}").partition(
+                    "sweep"
+                )[0]
+            ),
+            [0],
+            ("a",),
+            None,
+        )[0]
+        for text in texts
+    ]
+    told = ["natural", "natural", "natural(guard=false)", "natural(n_passes=2, guard=false)"]
+    assert [job.params["optimizer"] for job in jobs] == told
+    assert len({job.identity for job in jobs}) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("n_passes: 3", r"x\.yaml:5: models\.a\.n_passes: dvshgp has no such parameter any more: it is a setting of optimizer, as in 'natural\(n_passes=20\)'"),
+        ("optimizer: naturl", r"x\.yaml:5: models\.a\.optimizer: optimizer='naturl' is not allowed: it must be one of 'natural'"),
+        ("optimizer: paper(guard=false)", r"'guard=false' is no setting of paper; settings: max_iter"),
+        ("optimizer: 3", r"x\.yaml:5: models\.a\.optimizer: 3 is not allowed; allowed: a valid string"),
+    ],
+)  # fmt: skip
+def test_settings_of_an_optimizer_are_checked_before_anything_runs(given: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        plan.make(
+            experiment(TEXT.replace("model: gp, max_iter: 5", f"model: dvshgp, {given}")), [0], (), None
+        )

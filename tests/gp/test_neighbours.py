@@ -4,9 +4,9 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
+from hgpbench.fitting.threads import runner
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.neighbours import Neighbourhood
-from hgpbench.models.threads import runner
 from tests.models.zoo import draw
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from hgpbench.fitting.basis import first_width
 from hgpbench.gp.gpz import Kind
 from hgpbench.gp.predictive import normal_logpdf
 from hgpbench.models import GPVC, Linear
-from hgpbench.models.basis_start import first_width
 from tests.models.zoo import draw
 
 KINDS = get_args(Kind)

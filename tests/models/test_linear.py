@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
+from hgpbench.fitting.ridge import STRENGTHS
 from hgpbench.models import Linear
-from hgpbench.models.ridge import STRENGTHS
 
 
 def draw(n: int, d: int, noise: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

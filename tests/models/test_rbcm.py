@@ -1,95 +1,12 @@
-"""RBCM against its parts done by hand: evidence, committee, what may be skipped, and who computes it."""
+"""RBCM: against the exact GP, its invariances, what training draws, and who computes it."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from hgpbench.gp.committee import Committee
-from hgpbench.gp.exact import ExactProblem
 from hgpbench.la import JITTER
 from hgpbench.models import RBCM, ExactGP
-from hgpbench.models.exact_experts import LANES, ExactShard, Question, drawn, lanes, total
-from hgpbench.models.partition import partition
-from hgpbench.models.shard import Rows
 from tests.models.zoo import draw
-
-VALUES = {"s2_k": np.asarray(1.3), "ell": np.array([0.25, 0.4]), "sigma2": np.asarray(0.05)}
-
-
-def experts(n: int = 240, M: int = 6, seed: int = 0) -> Rows:
-    X, y = draw(n, seed=seed)
-    shares = partition("kmeans", X, M, np.random.default_rng(0))
-    return Rows(X[shares.order], y[shares.order], shares.starts)
-
-
-def problems(rows: Rows) -> list[ExactProblem]:
-    """The experts' exact GPs, gathered with boolean masks rather than slices."""
-    owner = np.searchsorted(rows.starts, np.arange(len(rows.y)), side="right") - 1
-    return [ExactProblem(rows.X[owner == i], rows.y[owner == i]) for i in range(len(rows.sizes))]
-
-
-def predict(rows: Rows, kind: str, Xs: np.ndarray, tolerance: float, values=VALUES) -> np.ndarray:
-    question = Question.within(tolerance, rows, kind, Xs, values)
-    committee = question.committee()
-    for sums in ExactShard(rows).confer(lanes(rows), len(lanes(rows)), question):
-        committee.merge(sums)
-    return np.stack(committee.result())
-
-
-def by_hand(rows: Rows, kind: str, Xs: np.ndarray, values=VALUES) -> np.ndarray:
-    committee = Committee(kind, len(Xs), 0.0, float(values["s2_k"]) * (1 + JITTER))
-    for problem in problems(rows):
-        committee.add(slice(None), *problem.posterior(values).moments(Xs))
-    return np.stack(committee.result())
-
-
-@pytest.mark.parametrize("M", [1, 6, LANES + 7])
-def test_the_evidence_is_the_sum_over_experts(M):
-    rows = experts(M=M)
-    bound = total(ExactShard(rows).evidence(lanes(rows), len(lanes(rows)), VALUES), VALUES, scale=2.0)
-    alone = [problem.evidence(VALUES) for problem in problems(rows)]
-    assert bound.value == pytest.approx(2 * sum(one.value for one in alone), rel=1e-12)
-    assert bound.jitter == JITTER
-    for name in VALUES:
-        assert_allclose(bound.grads[name], 2 * sum(one.grads[name] for one in alone), rtol=1e-10)
-
-
-def test_evidence_that_cannot_be_evaluated_is_not_a_number():
-    rows = experts()
-    bad = VALUES | {"s2_k": np.asarray(np.inf)}
-    answers = ExactShard(rows).evidence(lanes(rows), len(lanes(rows)), bad)
-    assert np.isnan(total(answers, bad).value)
-
-
-@pytest.mark.parametrize("kind", ["rbcm", "gpoe", "nearest"])
-def test_prediction_is_the_committee_of_exact_gps(kind):
-    found = experts()
-    Xs, _ = draw(90, seed=1)
-    assert_allclose(predict(found, kind, Xs, 0.0), by_hand(found, kind, Xs), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["rbcm", "gpoe", "nearest"])
-@pytest.mark.parametrize("tolerance", [1e-6, 1e-3, 0.1])
-@pytest.mark.parametrize("sigma2", [1e-4, 0.05, 1.0])
-def test_skipping_stays_within_the_tolerance(kind, tolerance, sigma2):
-    found = experts(n=600, M=30)
-    values = VALUES | {"ell": np.array([0.1, 0.2]), "sigma2": np.asarray(sigma2)}
-    Xs, _ = draw(300, seed=2)
-    Xs *= 1.6  # some of them outside
-    mean, variance = predict(found, kind, Xs, tolerance, values)
-    exact_mean, exact_variance = by_hand(found, kind, Xs, values)
-    assert np.abs(mean - exact_mean).max() <= tolerance * np.sqrt(1.3)
-    assert (np.abs(variance - exact_variance) / exact_variance).max() <= tolerance
-
-
-def test_skipping_does_skip():
-    found = experts(n=600, M=30)
-    values = VALUES | {"ell": np.array([0.1, 0.2])}
-    Xs, _ = draw(300, seed=2)
-    question = Question.within(1e-4, found, "rbcm", Xs, values)
-    asked = [len(question.reached(problem.X)) for problem in problems(found)]
-    assert 0 < sum(asked) < 0.5 * 30 * 300
-    assert len(Question.within(0.0, found, "rbcm", Xs, values).reached(found.X)) == 300
 
 
 def test_far_from_the_data_the_prior_returns():
@@ -135,18 +52,6 @@ def test_with_a_linear_mean_a_slope_of_the_target_changes_nothing_else():
     )
     assert linear == pytest.approx(100 * slope.sum(), rel=0.2)
     assert zero == pytest.approx(np.mean(y + X @ slope), rel=1e-6)
-
-
-def test_training_draws_experts_up_to_its_rows():
-    rows = experts(n=300, M=10)
-    some = drawn(rows, 120, np.random.default_rng(0))
-    assert 120 - rows.sizes.max() < len(some.y) <= 120
-    owned = {rows.X[rows.starts[i] : rows.starts[i + 1]].tobytes() for i in range(10)}
-    assert {some.of(i)[0].tobytes() for i in range(len(some.sizes))} < owned
-    assert len(drawn(rows, 1, np.random.default_rng(0)).sizes) == 1
-    everything = drawn(rows, 300, np.random.default_rng(0))
-    assert_array_equal(everything.X, rows.X)
-    assert_array_equal(everything.starts, rows.starts)
 
 
 def test_hyper_parameters_from_a_part_of_the_experts_are_close():

@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
-from hgpbench.models import SVSHGP, VSHGP, batches, checkpoint
+from hgpbench.fitting import batches, checkpoint
+from hgpbench.models import SVSHGP, VSHGP
 from tests.models.zoo import draw
 
 SIZE = {"n_inducing_f": 10, "n_inducing_g": 6, "batch_size": 40, "random_state": 3}

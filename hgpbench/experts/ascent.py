@@ -1,0 +1,201 @@
+"""Shuffled passes over mini-batches of experts, with a guard for the mean: how DVSHGP is fitted by default.
+
+At each step the experts of a batch take a natural step on q(g_u) and an Adam step on their inducing inputs,
+and the sum of their gradients, scaled to all rows, moves the shared parameters by Adam.
+
+On real data the bound goes on rising long after the mean has begun to get worse: the noise process learns to
+call noise what f does not explain. So the passes end once the leave-one-out residuals of f grow.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hgpbench.columns import Array
+from hgpbench.experts.contribution import stack
+from hgpbench.experts.expert import Step
+from hgpbench.experts.owner import Owner
+from hgpbench.experts.pool import Pool
+from hgpbench.fitting.checkpoint import Arrays
+from hgpbench.gp.adam import Adam
+from hgpbench.gp.optim import Outcome
+
+RATE = 0.05  # of Adam on the logarithms of the shared parameters ...
+INDUCING_RATE = 0.02  # ... and on inducing inputs, in standard deviations
+GAMMA = 0.7  # of the natural steps
+COLDEST = 0.02  # share of the rates that is left at the last step
+SETTLING = 3  # natural steps at the end, with the shared parameters as they are
+GROWTH = 1.01  # of the leave-one-out error over its least, beyond which a pass is the last; half is chance
+SHORTEST_WINDOW = 10  # steps whose mean leave-one-out error is one figure to compare
+LEAST_CAUTION = 1e-4  # steps that must be shortened beyond this lead nowhere
+BETA2 = 0.99  # of Adam: its memory must be shorter than a fit
+EPSILON = 1e-3  # of Adam: smaller slopes, in nats, are round-off and no direction
+
+
+MOST_LANES = 16
+STEPS_PER_PASS = 10  # at least, where there are experts enough
+FEWEST_PASSES, FEWEST_STEPS = 10, 120  # unless fewer are asked for
+
+
+def lanes_for(n_experts: int) -> int:
+    """Lanes for a fit: an even number of them, so that two workers have the same to do."""
+    return max(1, min(MOST_LANES, n_experts // STEPS_PER_PASS) // 2 * 2)
+
+
+def passes_for(n_experts: int) -> int:
+    """Passes that a fit makes unless told otherwise."""
+    return max(FEWEST_PASSES, -(-FEWEST_STEPS * lanes_for(n_experts) // n_experts))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many passes over how many experts, in how many lanes; the order follows from the seed."""
+
+    sizes: NDArray[np.intp]  # rows of each expert
+    lanes: int
+    passes: int
+    seed: int
+    guard: bool = True
+
+    @property
+    def steps_per_pass(self) -> int:
+        """Batches in a pass: each takes at most one expert from each lane."""
+        return -(-len(self.sizes) // self.lanes)
+
+    @property
+    def steps(self) -> int:
+        """Batches in all."""
+        return self.passes * self.steps_per_pass
+
+    @property
+    def window(self) -> int:
+        """Steps whose leave-one-out errors are compared with earlier ones: whole passes, and not too few."""
+        return -(-SHORTEST_WINDOW // self.steps_per_pass) * self.steps_per_pass
+
+    def batch(self, step: int) -> list[int]:
+        """The experts to visit at this step, in order of their lanes."""
+        number, place = divmod(step, self.steps_per_pass)
+        rng = np.random.default_rng([self.seed, number])
+        orders = (rng.permutation(np.arange(lane, len(self.sizes), self.lanes)) for lane in range(self.lanes))
+        return [int(order[place]) for order in orders if place < len(order)]
+
+    def heat(self, step: int) -> float:
+        """The share of the rates at this step: from one down along a cosine."""
+        return COLDEST + (1.0 - COLDEST) * 0.5 * (1.0 + float(np.cos(np.pi * step / self.steps)))
+
+
+@dataclass(eq=False)
+class Course:
+    """Where a fit stands between two steps, apart from what is local to the experts."""
+
+    flat: Array  # shared parameters
+    before: Array  # the same, one step earlier
+    bounds: Array  # (M,), each expert's when it was visited last; not a number before that
+    step: int = 0
+    evaluations: int = 0
+    caution: float = 1.0  # share of the rates, shortened where no expert could be evaluated
+    jitter: float = 0.0
+    errors: list[float] = field(default_factory=list)  # leave-one-out, shares of the steps of a window
+    least_error: float = np.inf  # of the windows compared
+    trace: list[tuple[float, float, float]] = field(default_factory=list)
+    adam: Adam = field(default_factory=lambda: Adam(beta2=BETA2, epsilon=EPSILON))
+
+    def arrays(self) -> Arrays:
+        """All of it, by name: what ``of`` takes."""
+        return {
+            "flat": self.flat,
+            "before": self.before,
+            "bounds": self.bounds,
+            "step": np.asarray(self.step),
+            "evaluations": np.asarray(self.evaluations),
+            "caution": np.asarray(self.caution),
+            "jitter": np.asarray(self.jitter),
+            "errors": np.array(self.errors),
+            "least_error": np.asarray(self.least_error),
+            "trace": np.array(self.trace),
+            "adam.steps": np.asarray(self.adam.steps),
+            "adam.mean": self.adam.mean,
+            "adam.square": self.adam.square,
+        }
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> "Course":
+        """The course that was stored."""
+        course = cls(
+            flat=arrays["flat"],
+            before=arrays["before"],
+            bounds=arrays["bounds"],
+            step=int(arrays["step"]),
+            evaluations=int(arrays["evaluations"]),
+            caution=float(arrays["caution"]),
+            jitter=float(arrays["jitter"]),
+            errors=arrays["errors"].tolist(),
+            least_error=float(arrays["least_error"]),
+            trace=[(row[0], row[1], row[2]) for row in arrays["trace"].tolist()],
+        )
+        course.adam.steps = int(arrays["adam.steps"])
+        course.adam.mean, course.adam.square = arrays["adam.mean"], arrays["adam.square"]
+        return course
+
+    def bound(self, sizes: NDArray[np.intp]) -> float:
+        """The sum of the experts' bounds, scaled to all rows while some have not been visited."""
+        seen = np.isfinite(self.bounds)
+        return float(self.bounds[seen].sum() * sizes.sum() / sizes[seen].sum())
+
+
+def ascend(course: Course, plan: Plan, pool: Pool[Owner], report: Callable[[Course], None]) -> Outcome:
+    """Take the steps that are left; ``report`` hears of each."""
+    while course.step < plan.steps:
+        if not _advance(course, plan, pool):
+            return "diverged" if np.isfinite(course.bounds).any() else "failed"
+        report(course)
+        if len(course.errors) >= plan.window and _mean_gets_worse(course) and plan.guard:
+            return "converged"
+    return "limit reached"
+
+
+def settle(course: Course, plan: Plan, pool: Pool[Owner]) -> None:
+    """Natural steps with every expert at the shared parameters of the end: the bound is then exact."""
+    everyone = range(len(plan.sizes))
+    settled = stack(pool.ask(Owner.settle, everyone, course.flat, SETTLING))
+    course.evaluations += SETTLING * len(everyone)
+    course.bounds = settled.values
+    course.step += 1
+
+
+def _advance(course: Course, plan: Plan, pool: Pool[Owner]) -> bool:
+    """One batch. Experts that have no answer add nothing; where none has, Adam's last steps are to blame."""
+    while course.caution > LEAST_CAUTION:
+        batch = plan.batch(course.step)
+        heat = course.caution * plan.heat(course.step)
+        visits = stack(pool.ask(Owner.visit, batch, course.flat, Step(heat * INDUCING_RATE, GAMMA)))
+        course.evaluations += len(batch)
+        usable = visits.usable
+        if usable.any():
+            break
+        course.caution *= 0.5
+        course.flat = course.before
+    else:
+        return False
+    visited = np.array(batch)[usable]
+    rows = plan.sizes[visited]
+    course.bounds[visited] = visits.values[usable]
+    course.jitter = float(visits.jitters[usable].max())
+    course.errors.append(float(visits.errors[usable] @ rows / plan.sizes.sum()))
+    course.adam.rate = heat * RATE
+    grad = visits.grads[usable].sum(axis=0)
+    course.before = course.flat
+    course.flat = course.flat + course.adam.step(grad * (plan.sizes.sum() / rows.sum()))
+    course.step += 1
+    return True
+
+
+def _mean_gets_worse(course: Course) -> bool:
+    """Whether the window that has just ended left a larger leave-one-out error than the best before it."""
+    error = sum(course.errors)
+    worse = error > GROWTH * course.least_error
+    course.least_error = min(error, course.least_error)
+    course.errors = []
+    return worse

@@ -1,0 +1,123 @@
+"""Exact-GP experts that share their hyper-parameters: evidence for training, committee sums for prediction.
+
+Questions name lanes of experts (see ``pool``) and are answered with one sum per lane, over its experts in
+order. Factors are made when needed and forgotten: those of 2,000 experts with 1,000 rows would fill 16 GB.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from hgpbench.columns import Array
+from hgpbench.experts.contribution import Contribution, missing, total
+from hgpbench.experts.memory import CHUNK, Needs
+from hgpbench.experts.reach import Reach
+from hgpbench.experts.rows import Numbers, Rows
+from hgpbench.fitting.values import Values
+from hgpbench.gp.committee import Kind
+from hgpbench.gp.exact import ExactProblem
+from hgpbench.gp.params import Bound, Layout
+from hgpbench.la import JITTER
+
+LANES = 64  # more workers than this would stand idle
+
+
+def drawn(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+    """Experts drawn at random while they have at most ``most`` rows in all; at least one."""
+    order = rng.permutation(len(rows.sizes))
+    enough = max(1, int(np.searchsorted(np.cumsum(rows.sizes[order]), most, side="right")))
+    chosen = np.sort(order[:enough])
+    parts = [rows.of(number) for number in chosen]
+    starts = np.concatenate([[0], np.cumsum(rows.sizes[chosen])])
+    return Rows(np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts]), starts)
+
+
+def lanes(rows: Rows) -> range:
+    """The lanes of these experts."""
+    return range(min(len(rows.sizes), LANES))
+
+
+def flops(rows: Rows, s: int = 0) -> float:
+    """What the factors of all experts cost, and variances at ``s`` points from each of them."""
+    sizes = rows.sizes.astype(float)
+    return float((sizes**3).sum() / 3.0 + s * (sizes**2).sum())
+
+
+def needs(rows: Rows) -> Needs:
+    """The memory that a committee of these experts takes: of each, A and its inverse factor."""
+    return Needs(
+        expert=4 * 8 * int(rows.sizes.max()) ** 2,
+        model=0,
+        sums=3 * (len(lanes(rows)) + 2),
+        inputs=rows.X.shape[1],
+    )
+
+
+def reach(rows: Rows, kind: Kind, Xs: Array, tolerance: float, values: Values) -> Reach:
+    """What a committee of these experts is asked; an expert has y^T A^-1 y <= |y|^2 / noise."""
+    energy = float(np.max(np.add.reduceat(rows.y**2, rows.starts[:-1]))) / least_noise(values)
+    return Reach(kind, Xs, tolerance, energy, len(rows.sizes))
+
+
+def least_noise(values: Values) -> float:
+    """A >= this times I, whatever the rows."""
+    return float(values["sigma2"]) + JITTER * float(values["s2_k"])
+
+
+class ExactOwner:
+    """The experts of a worker: what the model may ask about them. It keeps nothing but their rows."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def evidence(self, numbers: Numbers, n_lanes: int, values: Values) -> list[Contribution]:
+        """Log evidence of the experts of each lane, with derivatives: n_i^3 flops each."""
+        return [self._evidence(self._members(lane, n_lanes), values) for lane in numbers]
+
+    def confer(
+        self, numbers: Numbers, n_lanes: int, values: Values, reach: Reach, chunk: int = CHUNK
+    ) -> list[Array]:
+        """The committee sums (3, s) of each lane; covariances take ``chunk`` bytes at a time.
+
+        Per expert n_i^3 / 3 flops, then n_i^2 for each point where it is not silent.
+        """
+        return [self._confer(self._members(lane, n_lanes), values, reach, chunk) for lane in numbers]
+
+    def _members(self, lane: int, n_lanes: int) -> range:
+        return range(lane, len(self._rows.sizes), n_lanes)
+
+    def _evidence(self, experts: Iterable[int], values: Values) -> Contribution:
+        """The sum over these experts; not a number where the evidence of one cannot be evaluated."""
+        layout = Layout.of(values)
+        heard = [Contribution(0.0, 0.0, np.zeros(layout.size))]
+        for number in experts:
+            try:
+                with np.errstate(all="ignore"):
+                    bound = ExactProblem(*self._rows.of(number)).evidence(values)
+            except LinAlgError:
+                return missing(layout.size)
+            heard.append(Contribution(bound.value, bound.jitter, layout.pack(bound.grads)))
+        return total(heard)
+
+    def _confer(self, experts: Iterable[int], values: Values, reach: Reach, chunk: int) -> Array:
+        """The sums over these experts, each of them silent where that is negligible.
+
+        With A >= noise I, an expert explains k*^T A^-1 k* <= |k*|^2 / noise of the prior variance.
+        """
+        s2_k, ell = float(values["s2_k"]), values["ell"]
+        silent = reach.share * s2_k * least_noise(values)
+        committee = reach.committee(0.0, s2_k)
+        for number in experts:
+            X, y = self._rows.of(number)
+            points = reach.near(X, s2_k, ell, silent)
+            if len(points):
+                posterior = ExactProblem(X, y).posterior(values)
+                committee.add(points, *posterior.moments(reach.Xs[points], silent, chunk))
+        return committee.sums
+
+
+def evidence(answers: Sequence[Contribution], values: Values, scale: float = 1.0) -> Bound:
+    """The evidence of all lanes, added in order, times ``scale``."""
+    summed = total(answers)
+    return Bound(scale * summed.value, Layout.of(values).unpack(scale * summed.grad), summed.jitter)

@@ -1,0 +1,147 @@
+"""The sparse heteroscedastic experts that one worker owns: everything that a coordinator may ask about them.
+
+Every question names experts by number and is answered with one entry per expert, in that order, so that the
+coordinator can add them up in an order which does not depend on who computed what. During a fit the answers
+are short: a bound, a jitter, a gradient by the shared parameters.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hgpbench.columns import Array
+from hgpbench.experts.contribution import Contribution
+from hgpbench.experts.expert import Expert, Names, Step, Trial, shared_layout
+from hgpbench.experts.reach import Reach
+from hgpbench.experts.rows import Numbers, Rows
+from hgpbench.fitting.values import Values
+from hgpbench.gp.committee import Committee
+from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.vshgp import Workspace
+
+SMALLEST = float(np.finfo(float).tiny)  # of a norm to divide by
+
+
+def committees(reach: Reach, letters: str, shared: Values) -> dict[str, Committee]:
+    """Committees about f, g or both (``letters``) that have heard nobody yet."""
+    means = {"f": 0.0, "g": float(shared["mu0"])}
+    return {letter: reach.committee(means[letter], float(shared[f"s2_k{letter}"])) for letter in letters}
+
+
+def silence(posterior: Posterior, reach: Reach) -> float:
+    """The largest |k*|^2 of covariances with an expert's inducing values at which it may be left out.
+
+    It explains k*^T S k* <= |k*|^2 |S| of the prior variance, with S = L^-T (I - B^-1) L^-1, and its mean
+    is off the prior's by k*^T a <= |k*| |a|: both must be negligible.
+    """
+    S = posterior.Linv.T @ posterior.Linv - posterior.root.T @ posterior.root  # (m, m)
+    largest = max(float(np.linalg.norm(S)), float(posterior.a @ posterior.a) / reach.energy, SMALLEST)
+    return reach.share * posterior.kd / largest
+
+
+class Owner:
+    """Experts by number, and the memory that their evaluations take in turn."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._layout = shared_layout(rows.X.shape[1])
+        self._experts: dict[int, Expert] = {}
+        self._workspace: Workspace | None = None
+
+    def place(self, numbers: Numbers, m: int, u: int, seed: int) -> list[None]:
+        """Make these experts, with at most ``m`` and ``u`` inducing points of f and g."""
+        for number in numbers:
+            rng = np.random.default_rng([seed, number])
+            self._experts[number] = Expert.place(*self._rows.of(number), m, u, rng)
+        return [None for _ in numbers]
+
+    def visit(self, numbers: Numbers, flat: Array, step: Step) -> list[Contribution]:
+        """One step with each expert at the shared parameters ``flat``."""
+        shared = self._layout.unpack(flat)
+        experts = self._of(numbers)
+        return [expert.visit(shared, self._layout, step, self._memory(expert)) for expert in experts]
+
+    def settle(self, numbers: Numbers, flat: Array, steps: int) -> list[Contribution]:
+        """Natural steps on q(g_u) alone, with each expert; the bounds after them."""
+        shared = self._layout.unpack(flat)
+        return [expert.settle(shared, steps, self._memory(expert)) for expert in self._of(numbers)]
+
+    def bound(self, numbers: Numbers, flat: Array) -> list[Contribution]:
+        """Each expert's bound as things stand."""
+        shared = self._layout.unpack(flat)
+        return [expert.bound(shared, self._memory(expert)) for expert in self._of(numbers)]
+
+    def parts(self, numbers: Numbers, names: Names) -> list[Array]:
+        """Local parameters of each expert as a flat vector."""
+        return [expert.part(names) for expert in self._of(numbers)]
+
+    def trial(self, numbers: Numbers, flat: Array, names: Names, parts: Sequence[Array]) -> list[Trial]:
+        """Each expert's bound with other local parameters; nothing changes."""
+        shared = self._layout.unpack(flat)
+        return [
+            expert.trial(shared, self._layout, names, part, self._memory(expert))
+            for expert, part in zip(self._of(numbers), parts, strict=True)
+        ]
+
+    def adopt(self, numbers: Numbers, flat: Array, names: Names, parts: Sequence[Array]) -> list[None]:
+        """Leave each expert with these local parameters."""
+        shared = self._layout.unpack(flat)
+        for expert, part in zip(self._of(numbers), parts, strict=True):
+            expert.adopt(shared, names, part, self._memory(expert))
+        return [None for _ in numbers]
+
+    def noise(self, numbers: Numbers, flat: Array) -> list[Array]:
+        """The noise variances at the rows of each expert."""
+        shared = self._layout.unpack(flat)
+        return [expert.noise(shared, self._memory(expert)) for expert in self._of(numbers)]
+
+    def confer(
+        self, lanes: Numbers, n_lanes: int, flat: Array, reach: Reach, letters: str
+    ) -> list[dict[str, Array]]:
+        """The committee sums (3, s) of f, g or both over the experts of each lane, in order."""
+        shared = self._layout.unpack(flat)
+        answers = []
+        for lane in lanes:
+            heard = committees(reach, letters, shared)
+            for expert in self._of(range(lane, len(self._rows.sizes), n_lanes)):
+                posteriors = expert.posteriors(shared, self._memory(expert), letters)
+                for letter, committee in heard.items():
+                    _hear(committee, posteriors[letter], reach)
+            answers.append({letter: committee.sums for letter, committee in heard.items()})
+        return answers
+
+    def state(self, numbers: Numbers, whole: bool) -> list[Array]:
+        """All that belongs to each expert, as a flat array; what only a fit needs for the ``whole`` alone."""
+        return [expert.state(whole) for expert in self._of(numbers)]
+
+    def restore(self, numbers: Numbers, states: Sequence[Array]) -> list[None]:
+        """Make experts as they were when ``state`` was asked."""
+        for number, state in zip(numbers, states, strict=True):
+            self._experts[number] = Expert.restore(*self._rows.of(number), state)
+        return [None for _ in numbers]
+
+    def _of(self, numbers: Numbers) -> list[Expert]:
+        return [self._experts[number] for number in numbers]
+
+    def _memory(self, expert: Expert) -> Workspace:
+        """Memory for an evaluation: one piece for all experts of the usual numbers of inducing points.
+
+        Fresh memory for each evaluation would cost a fifth to a half of its time.
+        """
+        n, m, u = expert.sizes
+        usual = self._workspace
+        if usual is not None and (usual.f.m, usual.g.m) == (m, u):
+            usual.resize(n)
+            return usual
+        workspace = Workspace(n, m, u)
+        if usual is None or m + u > usual.f.m + usual.g.m:
+            self._workspace = workspace
+        return workspace
+
+
+def _hear(committee: Committee, posterior: Posterior, reach: Reach) -> None:
+    """Add an expert's moments at the points where it is not silent."""
+    silent, kernel = silence(posterior, reach), posterior.kernel
+    points = reach.near(posterior.Z, kernel.s2_k, kernel.ell, silent)
+    if len(points):
+        committee.add(points, *posterior.moments(reach.Xs[points], silent))

@@ -1,0 +1,48 @@
+"""What a committee of experts is asked about new points, and who may keep silent there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hgpbench.columns import Array
+from hgpbench.experts.rows import Index
+from hgpbench.gp.committee import Committee, Kind, negligible
+from hgpbench.la import JITTER
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Points ``Xs`` for a committee, and how far the silence of experts may move its answer.
+
+    ``tolerance`` is that far (see ``committee.negligible``), zero for no silence; ``energy`` bounds the
+    squared means of an expert, ``n_experts`` how many may be silent at once. An expert counts as silent at a
+    point by |k*|^2 of the covariances k* with its points: each kind of expert knows up to which.
+    """
+
+    kind: Kind
+    Xs: Array
+    tolerance: float
+    energy: float
+    n_experts: int
+
+    @property
+    def share(self) -> float:
+        """The share of the prior variance that an expert may explain where it is silent."""
+        return negligible(self.kind, self.tolerance, self.n_experts, self.energy)
+
+    def committee(self, prior_mean: float, s2_k: float) -> Committee:
+        """A committee that has heard nobody yet; the prior of experts carries their jitter."""
+        return Committee(self.kind, len(self.Xs), prior_mean, s2_k * (1.0 + JITTER))
+
+    def near(self, Z: Array, s2_k: float, ell: Array, silent: float) -> Index:
+        """Where an expert with the points ``Z`` may have |k*|^2 > ``silent``, by the distance D to their box.
+
+        None of them is nearer than the box, so |k*|^2 <= m s2_k^2 exp(-D^2), D in lengthscales.
+        """
+        if self.tolerance == 0.0:
+            return np.arange(len(self.Xs))
+        gap = np.maximum(Z.min(axis=0) - self.Xs, self.Xs - Z.max(axis=0))
+        np.maximum(gap, 0.0, out=gap)
+        gap /= ell
+        largest = len(Z) * s2_k**2 * np.exp(-np.square(gap, out=gap).sum(axis=1))
+        return np.flatnonzero(largest > silent)

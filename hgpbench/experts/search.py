@@ -1,0 +1,99 @@
+"""All parameters of all experts as one vector for a line search: the optimisers to compare passes with.
+
+Unlike the passes over mini-batches, a line search wants its vector in one place: local parameters and their
+gradients travel at every evaluation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hgpbench.columns import Array
+from hgpbench.experts.contribution import total
+from hgpbench.experts.expert import LOCAL
+from hgpbench.experts.owner import Owner
+from hgpbench.experts.pool import Each, Pool
+from hgpbench.fitting.vshgp import SHARE_ON_LAMBDA
+from hgpbench.gp.cg import conjugate_gradients
+from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, lbfgs
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """All experts as one function of one vector.
+
+    In the vector are the local parameters (``names``) of each and, if these move too, the shared ones.
+    """
+
+    pool: Pool[Owner]
+    n_experts: int
+    names: tuple[str, ...]
+    moves_shared: bool
+
+    def start(self, flat: Array) -> Array:
+        """The vector at which things stand, given the shared parameters."""
+        return np.concatenate([flat if self.moves_shared else flat[:0], *self._parts()])
+
+    def objective(self, flat: Array) -> Objective:
+        """The sum of the bounds as a function of the vector; ``flat`` where the shared ones are held."""
+        sizes = [len(part) for part in self._parts()]
+
+        def bound(x: Array) -> Evaluation:
+            shared, parts = self._split(x, flat, sizes)
+            trials = self.pool.ask(Owner.trial, self._everyone, shared, self.names, Each(parts))
+            summed = total([trial.bound for trial in trials])
+            grads = [summed.grad if self.moves_shared else flat[:0], *(trial.own for trial in trials)]
+            return Evaluation(summed.value, np.concatenate(grads), summed.jitter)
+
+        return bound
+
+    def adopt(self, x: Array, flat: Array) -> Array:
+        """Leave the experts at a vector; returns the shared parameters in it."""
+        shared, parts = self._split(x, flat, [len(part) for part in self._parts()])
+        self.pool.ask(Owner.adopt, self._everyone, shared, self.names, Each(parts))
+        return shared
+
+    def _split(self, x: Array, flat: Array, sizes: Sequence[int]) -> tuple[Array, list[Array]]:
+        start = flat.size if self.moves_shared else 0
+        return (x[:start] if start else flat), np.split(x[start:], np.cumsum(sizes)[:-1])
+
+    def _parts(self) -> list[Array]:
+        return self.pool.ask(Owner.parts, self._everyone, self.names)
+
+    @property
+    def _everyone(self) -> range:
+        return range(self.n_experts)
+
+
+def climb(
+    pool: Pool[Owner], n_experts: int, flat: Array, max_iter: int, callback: Callback | None
+) -> OptimResult:
+    """L-BFGS on everything, with a free mean of q(g_u); the result's vector is the shared parameters."""
+    ensemble = Ensemble(pool, n_experts, LOCAL, moves_shared=True)
+    run = lbfgs(ensemble.objective(flat), ensemble.start(flat), max_iter=max_iter, callback=callback)
+    return replace(run, x=ensemble.adopt(run.x, flat), evaluations=n_experts * run.evaluations)
+
+
+def paper(
+    pool: Pool[Owner], n_experts: int, flat: Array, max_iter: int, callback: Callback | None
+) -> OptimResult:
+    """The paper's recipe: conjugate gradients on lambda, then on everything, with the mean tied to lambda."""
+    first = max(1, round(SHARE_ON_LAMBDA * max_iter))
+
+    def stage(names: tuple[str, ...], searches: int, before: OptimResult | None) -> OptimResult:
+        ensemble = Ensemble(pool, n_experts, names, moves_shared=before is not None)
+        done = 0 if before is None else before.iterations
+
+        def report(step: int, _: int | None, value: float) -> None:
+            if callback is not None:
+                callback(done + step, max_iter, value)
+
+        objective, start = ensemble.objective(flat), ensemble.start(flat)
+        run = conjugate_gradients(objective, start, line_searches=searches, callback=report)
+        return replace(run, x=ensemble.adopt(run.x, flat), evaluations=n_experts * run.evaluations)
+
+    lambdas = stage(("lam",), first, None)
+    if lambdas.outcome == "failed":
+        return lambdas
+    return lambdas.then(stage(("Xm", "Xu", "lam"), max(1, max_iter - first), lambdas))

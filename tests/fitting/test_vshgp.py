@@ -1,0 +1,52 @@
+"""The fit behind VSHGP and VHGP: where it starts, and that it reports the bound it reached."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hgpbench.data.source import open_source
+from hgpbench.data.split import Split
+from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.vshgp import Problem, first_values
+from hgpbench.gp import vshgp
+from hgpbench.models import VHGP, VSGP
+from hgpbench.models.scaling import Scaling
+from tests.models.zoo import draw
+
+
+@pytest.mark.parametrize("optimizer", ["natural", "lbfgs", "paper"])
+def test_the_reported_bound_is_the_bound_at_the_learned_values(optimizer):
+    X, y = draw(60)
+    scaling = Scaling.of(X, y, standardize=True)
+    inputs, target = scaling.inputs(X), scaling.target(y)
+    rng = np.random.default_rng(0)
+    problem = Problem(inputs, target, inducing_points(inputs, 12, rng), inducing_points(inputs, 8, rng))
+    fit = problem.fit(optimizer, 20)
+    found = vshgp.bound(fit.values, inputs, target, vshgp.Workspace(60, 12, 8)).value
+    assert fit.result.value == pytest.approx(found, rel=1e-9)
+
+
+def test_with_points_at_the_rows_and_held_the_two_are_one_model():
+    X, y = draw(50)
+    scaling = Scaling.of(X, y, standardize=True)
+    inputs, target = scaling.inputs(X), scaling.target(y)
+    points = np.unique(inputs, axis=0)
+    fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100)
+    full = VHGP().fit(X, y)
+    assert full.elbo_ == fit.result.value + scaling.log_jacobian(50)
+    assert_allclose(fit.values["Xm"], points, rtol=0)
+
+
+def test_the_start_beats_constant_noise_and_levels_the_residuals():
+    fold = open_source("toy", None).fold(Split(500, 500), 0)
+    scaling = Scaling.of(fold.X_train, fold.y_train, standardize=True)
+    X, y = scaling.inputs(fold.X_train), scaling.target(fold.y_train)
+    rng = np.random.default_rng(0)
+    Xm, Xu = inducing_points(X, 20, rng), inducing_points(X, 20, rng)
+    memory = vshgp.Workspace(500, 20, 20)
+    start = first_values(X, y, Xm, Xu, memory, move_inducing=True)
+    bound = vshgp.bound(start.values, X, y, memory)
+    constant = VSGP(n_inducing=20, random_state=0).fit(X, y)
+    assert bound.value > constant.elbo_
+    assert abs(float(bound.grads["mu0"])) < 0.01 * len(y)
+    assert start.evaluations < 110
