@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from hgpbench.cores import thread_variables
 from hgpbench.data.source import open_source
-from hgpbench.data.split import Split, Standardiser
+from hgpbench.data.split import Split
 from hgpbench.errors import DataError
 from hgpbench.models import DVSHGP, Passes
 
@@ -69,8 +69,7 @@ def draw(n: int) -> tuple[Array, Array, Array]:
             + np.exp(X[:, 3] / 3.0 - 2.0) * rng.normal(size=n + TEST)
         )
         return X[TEST:], y[TEST:], X[:TEST]
-    standard = Standardiser.fit(fold.X_train, fold.y_train)
-    return standard.inputs(fold.X_train), standard.target(fold.y_train), standard.inputs(fold.X_test)
+    return fold.X_train, fold.y_train, fold.X_test
 
 
 def measure(n: int, n_jobs: int, n_passes: int | None) -> tuple[Cost, Cost, int]:

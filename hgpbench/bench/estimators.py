@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from hgpbench.errors import ConfigError
+from hgpbench.errors import ConfigError, DataError
 from hgpbench.models import MODELS
 from hgpbench.prediction import Array, Prediction
+from hgpbench.scaling import Scaling
 from hgpbench.words import nearest
 
 SEED_PARAMETER = "random_state"
@@ -42,6 +43,16 @@ def build(name: str, params: dict[str, Any], seed: int) -> Any:
     kind = find(name)
     seeded = {SEED_PARAMETER: seed} if SEED_PARAMETER in inspect.signature(kind).parameters else {}
     return kind(**params, **seeded)
+
+
+def scaling(model: Any, X: Array, y: Array) -> Scaling | None:
+    """How to standardise the training rows for a model; None for one that does so itself, as ours do."""
+    if getattr(model, "standardize", False) is True:
+        return None
+    try:
+        return Scaling.of(X, y)
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 def fit(

@@ -16,9 +16,10 @@ from hgpbench.bench.job import Job
 from hgpbench.bench.memory import Meter
 from hgpbench.bench.record import Arrays, Record
 from hgpbench.data.source import Fold, open_source
-from hgpbench.data.split import Split, Standardiser
+from hgpbench.data.split import Split
 from hgpbench.errors import DataError, FitError
-from hgpbench.prediction import Prediction
+from hgpbench.prediction import Array, Prediction
+from hgpbench.scaling import Scaling
 
 Progress = Callable[[str, int, int | None, float | None], None]  # phase, step, total, bound
 
@@ -41,16 +42,15 @@ class Clock:
 
 
 def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Path) -> tuple[Record, Arrays]:
-    """Load, split by seed, standardise on training rows, fit, predict, undo the standardisation."""
+    """Load, split by seed, standardise on training rows where the model does not, fit, predict."""
     total = Clock.start()
     source = open_source(job.dataset["name"], job.dataset["variant"])
     if source.sha256 != job.dataset["sha256"]:
         raise DataError(f"dataset {source.name} changed since the run was planned; start the command again")
     fold = source.fold(Split(**job.split), job.seed)
-    standard = Standardiser.fit(fold.X_train, fold.y_train)
-    X_train, y_train = standard.inputs(fold.X_train), standard.target(fold.y_train)
-    X_test = standard.inputs(fold.X_test)
     model = estimators.build(job.model, job.params, job.seed)
+    scaling = estimators.scaling(model, fold.X_train, fold.y_train)
+    X_train, y_train, X_test = scaled(fold, scaling)
 
     with threadpool_limits(job.threads), Meter() as meter:
         progress("fit", 0, None, None)
@@ -63,11 +63,12 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
 
         progress("predict", 0, None, None)
         clock = Clock.start()
-        standardised = estimators.predict(model, X_test)
+        prediction = estimators.predict(model, X_test)
         timings |= clock.read("predict")
         pools = provenance.blas()
 
-    prediction = standard.undo(standardised)
+    if scaling is not None:
+        prediction = scaling.undo(prediction)
     check(prediction, len(fold.y_test))
     record = Record(
         status="done",
@@ -83,7 +84,14 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
         fit=outcome(model) | {"resumed_after": before},
         provenance={**origin, "blas": pools, "threads": job.threads},
     )
-    return record, arrays(fold, source.columns, prediction, model, standard)
+    return record, arrays(fold, source.columns, prediction, model, scaling)
+
+
+def scaled(fold: Fold, scaling: Scaling | None) -> tuple[Array, Array, Array]:
+    """Training inputs, training targets and test inputs, in the units that the model is given."""
+    if scaling is None:
+        return fold.X_train, fold.y_train, fold.X_test
+    return scaling.inputs(fold.X_train), scaling.target(fold.y_train), scaling.inputs(fold.X_test)
 
 
 def check(prediction: Prediction, rows: int) -> None:
@@ -99,10 +107,11 @@ def check(prediction: Prediction, rows: int) -> None:
 
 
 def outcome(model: Any) -> dict[str, Any]:
-    """How the fit ended, as far as the model says."""
+    """How the fit ended, as far as the model says; its bound is that of the standardised target."""
+    elbo = getattr(model, "elbo_", None)
     told = {
         "outcome": getattr(model, "outcome_", None),
-        "elbo": getattr(model, "elbo_", None),
+        "elbo": elbo if elbo is None or not units(model) else elbo - units(model),
         "iterations": getattr(model, "n_iter_", None),
         "evaluations": getattr(model, "n_evaluations_", None),
         "jitter": getattr(model, "jitter_", None),
@@ -112,8 +121,13 @@ def outcome(model: Any) -> dict[str, Any]:
     return {key: None if isinstance(v, float) and not np.isfinite(v) else v for key, v in plain.items()}
 
 
+def units(model: Any) -> float:
+    """What the units of the target add to a model's bounds: zero for one that was given scaled rows."""
+    return float(getattr(model, "log_jacobian_", 0.0))
+
+
 def arrays(
-    fold: Fold, columns: Sequence[str], prediction: Prediction, model: Any, standard: Standardiser
+    fold: Fold, columns: Sequence[str], prediction: Prediction, model: Any, scaling: Scaling | None
 ) -> Arrays:
     """What is stored beside the record; inputs, and what belongs to them, only where they can be drawn."""
     extras: dict[str, Any] = {}
@@ -132,8 +146,10 @@ def arrays(
         for name in ("inducing_f", "inducing_g"):
             points = getattr(model, f"{name}_", None)
             if points is not None:
-                extras[name] = standard.undo_inputs(points)
+                extras[name] = points if scaling is None else scaling.undo_inputs(points)
     trace = getattr(model, "trace_", None)
+    if trace is not None and units(model):
+        trace = trace - np.array([0.0, 0.0, units(model)])
     return Arrays(fold.test_index, fold.y_test, prediction, trace, extras)
 
 

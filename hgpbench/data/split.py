@@ -1,32 +1,18 @@
-"""Which rows a model trains on, which it is scored on, and the scales of the training rows."""
+"""Which rows a model trains on, and which it is scored on."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.columns import moments
 from hgpbench.errors import DataError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Share = int | float | str
 
-
-class Rescalable(Protocol):
-    """A prediction, as far as undoing a standardisation needs to know it."""
-
-    def rescale(self: "P", shift: float, scale: float) -> "P":
-        """The prediction of ``shift + scale * y``."""
-
-
-P = TypeVar("P", bound=Rescalable)
-
 PUBLISHED = "published"
 _WORDS = {"train": ("all", PUBLISHED), "test": ("rest", "train", PUBLISHED)}
-# Variances are squares: beyond this spread they would overflow, below its inverse vanish.
-_WIDEST_TARGET = 1e140
 
 
 @dataclass(frozen=True)
@@ -101,43 +87,6 @@ def split_rows(
     return train, train if split.test == "train" else order[n_train : n_train + n_test]
 
 
-@dataclass(frozen=True, eq=False)
-class Standardiser:
-    """Zero mean and unit variance on the training rows; a constant column or target keeps scale 1."""
-
-    x_mean: Array
-    x_scale: Array
-    y_mean: float
-    y_scale: float
-
-    @classmethod
-    def fit(cls, X: Array, y: Array) -> "Standardiser":
-        """Learn the scales of the training rows."""
-        y_mean, y_scale = (float(part[0]) for part in _scales(y[:, None]))
-        if not 1 / _WIDEST_TARGET <= y_scale <= _WIDEST_TARGET:
-            raise DataError(
-                f"the target's standard deviation is {y_scale:.3g}, its square is beyond double precision; "
-                f"rescale the target to within {1 / _WIDEST_TARGET:.0e} and {_WIDEST_TARGET:.0e}"
-            )
-        return cls(*_scales(X), y_mean, y_scale)
-
-    def inputs(self, X: Array) -> Array:
-        """Standardised inputs."""
-        return (X - self.x_mean) / self.x_scale
-
-    def target(self, y: Array) -> Array:
-        """Standardised target."""
-        return (y - self.y_mean) / self.y_scale
-
-    def undo_inputs(self, points: Array) -> Array:
-        """Points in standardised coordinates, in the user's units."""
-        return points * self.x_scale + self.x_mean
-
-    def undo(self, prediction: P) -> P:
-        """A prediction of the standardised target, in the user's units."""
-        return prediction.rescale(self.y_mean, self.y_scale)
-
-
 def _check_share(part: str, share: Share) -> None:
     words = _WORDS[part]
     if isinstance(share, str):
@@ -156,9 +105,3 @@ def _check_share(part: str, share: Share) -> None:
 def _count(share: Share, rows: int) -> int:
     """A count as it is, a fraction rounded down: 0.7 and 0.3 of any number of rows fit together."""
     return share if isinstance(share, int) else int(float(share) * rows + 1e-9)
-
-
-def _scales(columns: Array) -> tuple[Array, Array]:
-    """Mean of each column, and its standard deviation or 1."""
-    mean, std = moments(columns)
-    return mean, np.where(std > 0, std, 1.0)

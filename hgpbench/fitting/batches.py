@@ -6,7 +6,7 @@ The batch of a step depends on the seed and on the number of the step alone: a r
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, cast
+from typing import Any, NamedTuple, Protocol, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.validation import validate_data
 
 from hgpbench.columns import Array, chunks
-
-if TYPE_CHECKING:
-    from hgpbench.models.scaling import Scaling
+from hgpbench.scaling import Scaling
 
 FILE_BLOCK = 256  # rows of one read from a file
 WINDOW = 8  # batches whose rows are read and shuffled together
@@ -109,7 +107,7 @@ class Batches:
     """Scaled batches of about ``size`` rows, and the rows that a share ``holdout`` keeps from them."""
 
     def __init__(
-        self, X: Inputs, y: Array, scaling: "Scaling", size: int, seed: int, *, holdout: float = 0.0
+        self, X: Inputs, y: Array, scaling: Scaling, size: int, seed: int, *, holdout: float = 0.0
     ) -> None:
         self._X, self._y, self._scaling, self._seed = X, y, scaling, seed
         self._block = 1 if isinstance(X, np.ndarray) else FILE_BLOCK

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.stochastic import Ascent, Diverged, Method, Schedule
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.prediction import Prediction
-
-if TYPE_CHECKING:
-    from hgpbench.models.scaling import Scaling
+from hgpbench.scaling import Scaling
 
 Precision = Literal["double", "mixed"]
 FIRST_ROWS = 5_000  # of the sample that gives first values, whatever n
@@ -104,7 +102,7 @@ def fit_by_batches(
     options: Options,
     X: Inputs,
     y: Array,
-    scaling: "Scaling",
+    scaling: Scaling,
     find_first: Callable[[Batches, np.random.Generator, Run], Start],
     reporter: Callable[[int], Callback | None],
     path: Path | None,

@@ -6,7 +6,7 @@ negligible beside the GP's, and is neglected.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from hgpbench.columns import Array, chunks
 from hgpbench.la import eigen
 from hgpbench.prediction import Prediction
-
-if TYPE_CHECKING:
-    from hgpbench.models.scaling import Scaling
+from hgpbench.scaling import Scaling
 
 MeanKind = Literal["zero", "linear"]
 MEAN_KINDS: tuple[MeanKind, ...] = get_args(MeanKind)
@@ -43,7 +41,7 @@ class Ridge:
     spread: Array  # (d, d), square root of the posterior covariance of the weights over the noise
 
     @classmethod
-    def fit(cls, X: Array, t: Array, scaling: "Scaling") -> "Ridge":
+    def fit(cls, X: Array, t: Array, scaling: Scaling) -> "Ridge":
         """Fit targets ``t`` (n,) on the rows of ``X`` (n, d), which ``scaling`` scales chunk by chunk."""
         normal = _NormalEquations.of(X, t, scaling)
         strength = float(max(STRENGTHS, key=normal.log_evidence))
@@ -51,7 +49,7 @@ class Ridge:
         spread = normal.axes / np.sqrt(normal.eigenvalues + normal.n * strength)
         return cls(strength, noise, normal.x_mean, normal.t_mean, weights, normal.n, spread)
 
-    def coefficients(self, scaling: "Scaling", shift: float, scale: float) -> tuple[Array, float]:
+    def coefficients(self, scaling: Scaling, shift: float, scale: float) -> tuple[Array, float]:
         """Slopes (d,) and intercept for inputs in the user's units, of the target times scale plus shift."""
         slopes = scale * self.weights / scaling.x_scale
         centre = scaling.undo_inputs(self.centre)
@@ -78,7 +76,7 @@ class MeanFunction:
     ridge: Ridge | None = None
 
     @classmethod
-    def fit(cls, kind: MeanKind, X: Array, target: Array, scaling: "Scaling") -> "MeanFunction":
+    def fit(cls, kind: MeanKind, X: Array, target: Array, scaling: Scaling) -> "MeanFunction":
         """The mean of this kind for training rows ``X`` in the user's units and scaled targets."""
         return cls(Ridge.fit(X, target, scaling) if kind == "linear" else None)
 
@@ -110,7 +108,7 @@ class _NormalEquations:
     rss: float  # of that solution
 
     @classmethod
-    def of(cls, X: Array, t: Array, scaling: "Scaling") -> "_NormalEquations":
+    def of(cls, X: Array, t: Array, scaling: Scaling) -> "_NormalEquations":
         """One pass for the products, one for the residuals: the difference of squares would cancel."""
         n, d = X.shape
         x_mean, t_mean = scaling.inputs(X.mean(axis=0)), float(t.mean())

@@ -1,44 +1,41 @@
 """Parameters by name: as a fit of scaled data has them, and as an estimator tells them to its user."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hgpbench.columns import Array
-
-if TYPE_CHECKING:
-    from hgpbench.models.scaling import Scaling
+from hgpbench.scaling import Scaling
 
 Values = dict[str, Array]
 Told = float | Array
 
 
-def _length(value: Array, scaling: "Scaling") -> Told:
+def _length(value: Array, scaling: Scaling) -> Told:
     return value * scaling.x_scale
 
 
-def _variance(value: Array, scaling: "Scaling") -> Told:
+def _variance(value: Array, scaling: Scaling) -> Told:
     return float(value) * scaling.y_scale**2
 
 
-def _log_variance(value: Array, scaling: "Scaling") -> Told:
+def _log_variance(value: Array, scaling: Scaling) -> Told:
     return float(value) + 2.0 * float(np.log(scaling.y_scale))
 
 
-def _point(value: Array, scaling: "Scaling") -> Told:
+def _point(value: Array, scaling: Scaling) -> Told:
     return scaling.undo_inputs(value)
 
 
-def _number(value: Array, scaling: "Scaling") -> Told:
+def _number(value: Array, scaling: Scaling) -> Told:
     return float(value)
 
 
-def _same(value: Array, scaling: "Scaling") -> Told:
+def _same(value: Array, scaling: Scaling) -> Told:
     return value
 
 
-ATTRIBUTES: dict[str, tuple[str, Callable[[Array, "Scaling"], Told]]] = {
+ATTRIBUTES: dict[str, tuple[str, Callable[[Array, Scaling], Told]]] = {
     "ell": ("lengthscales_f_", _length),
     "ell_f": ("lengthscales_f_", _length),
     "ell_g": ("lengthscales_g_", _length),
@@ -54,7 +51,7 @@ ATTRIBUTES: dict[str, tuple[str, Callable[[Array, "Scaling"], Told]]] = {
 """The attribute of an estimator that tells a parameter, and how that gets the user's units."""
 
 
-def learned(values: Values, scaling: "Scaling") -> dict[str, Told]:
+def learned(values: Values, scaling: Scaling) -> dict[str, Told]:
     """Learned parameters in the user's units, by the names of the attributes; those without one are left."""
     return {
         attribute: tell(values[name], scaling)

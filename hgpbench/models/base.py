@@ -8,6 +8,7 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 ``trace_``         (k, 3): iteration, seconds since the start, bound
 ``outcome_``       how the optimiser ended, of ``gp.optim.Outcome``
 ``n_iter_``, ``n_evaluations_``, ``jitter_``   iterations, evaluations, relative jitter of the last Cholesky
+``log_jacobian_``  what the units of y add to ``elbo_`` and ``trace_``; less it they are those of scaled y
 
 Models share functions, not ancestry: this class only validates, scales and undoes the scaling.
 """
@@ -25,8 +26,8 @@ from hgpbench.columns import Array
 from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
 from hgpbench.gp.optim import OptimResult
-from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
+from hgpbench.scaling import Scaling, is_constant
 
 Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
 Given = ParamSpec("Given")
@@ -74,7 +75,7 @@ class Estimator(RegressorMixin, BaseEstimator):
         inputs, target = self._validated(X, y)
         self._check_params()
         self._check_size(*inputs.shape)
-        self._scaling = Scaling.of(inputs, target, standardize=self.standardize)
+        self._scaling = scaling_of(inputs, target, standardize=self.standardize)
         self._square = self._matrix_size(len(target))
         with blas_threads(self._square):
             self._learn(inputs, target, callback)
@@ -95,7 +96,7 @@ class Estimator(RegressorMixin, BaseEstimator):
         inputs = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         with blas_threads(self._square):
             prediction = self._moments(self._scaling.inputs(inputs))
-        return prediction.rescale(self._scaling.y_shift, self._scaling.y_scale)
+        return self._scaling.undo(prediction)
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Training data as finite doubles, at least two rows; one order, so that sums round alike."""
@@ -124,7 +125,7 @@ class Estimator(RegressorMixin, BaseEstimator):
 
     def _keep(self, result: OptimResult, n: int) -> None:
         """Store how an optimisation ended; its bound is that of the scaled target."""
-        constant = self._scaling.log_jacobian(n)
+        self.log_jacobian_ = constant = self._scaling.log_jacobian(n)
         self.elbo_ = float(result.value) + constant
         self.trace_ = result.trace + np.array([0.0, 0.0, constant])
         self.outcome_ = result.outcome
@@ -143,3 +144,12 @@ class Estimator(RegressorMixin, BaseEstimator):
             return None
         constant = self._scaling.log_jacobian(n)
         return lambda step, total, bound: callback(step, total, bound + constant)
+
+
+def scaling_of(X: Array, y: Array, *, standardize: bool) -> Scaling:
+    """The scaling of training rows; with a constant target there is nothing to explain or to predict with."""
+    if is_constant(y):
+        raise ValueError(
+            f"y is constant: its {len(y)} targets are {y[0]:g} up to round-off; there is nothing to learn"
+        )
+    return Scaling.of(X, y) if standardize else Scaling.identity(X.shape[1])

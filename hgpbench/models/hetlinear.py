@@ -8,8 +8,8 @@ from hgpbench.columns import chunks
 from hgpbench.fitting.ridge import Ridge
 from hgpbench.fitting.start import MEAN_LOG_CHI2
 from hgpbench.models.base import Array, Callback, Estimator
-from hgpbench.models.scaling import Scaling
 from hgpbench.prediction import Prediction
+from hgpbench.scaling import Scaling
 
 FLOOR = 1e-10  # of the mean noise variance, under the squared residuals: a zero has no logarithm
 

@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hgpbench.models.base import Callback, Estimator
-from hgpbench.models.scaling import Scaling
+from hgpbench.models.base import Callback, Estimator, scaling_of
 from hgpbench.prediction import Prediction
 
 
@@ -27,7 +26,7 @@ class Mean(Estimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, callback: Callback | None = None) -> Self:
         """Take the two moments of ``y``; the inputs are only checked."""
-        scaling = Scaling.of(*self._validated(X, y), standardize=True)
+        scaling = scaling_of(*self._validated(X, y), standardize=True)
         self.mean_, self.noise_var_ = scaling.y_shift, scaling.y_scale**2
         return self
 

@@ -4,15 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.gaussian_process import GaussianProcessRegressor
 
+from hgpbench.bench import estimators
 from hgpbench.bench import record as records
-from hgpbench.bench.execute import PICTURE_ROWS, arrays
+from hgpbench.bench.execute import PICTURE_ROWS, arrays, outcome, scaled
 from hgpbench.bench.record import Arrays, Record
-from hgpbench.data.split import Fold, Standardiser
+from hgpbench.data.split import Fold
+from hgpbench.errors import DataError
 from hgpbench.models import DVSHGP, VSHGP, ExactGP
 from hgpbench.models.base import Estimator
 from hgpbench.prediction import Prediction
+from hgpbench.scaling import Scaling
 
 TRAIN, TEST = 60, 7
 
@@ -25,17 +29,15 @@ def fold_of(d: int, train: int = TRAIN) -> Fold:
 
 
 def stored(fold: Fold, model: Estimator, columns: tuple[str, ...] = ()) -> Arrays:
-    standard = Standardiser.fit(fold.X_train, fold.y_train)
     flat = Prediction.gaussian(np.zeros(TEST), np.ones(TEST), 1.0)
-    return arrays(fold, columns, flat, model, standard)
+    return arrays(fold, columns, flat, model, None)
 
 
 @pytest.fixture(scope="module")
 def experts() -> DVSHGP:
     fold = fold_of(1)
-    standard = Standardiser.fit(fold.X_train, fold.y_train)
     model = DVSHGP(3, n_inducing_f=6, n_inducing_g=4, optimizer="natural(n_passes=2)", random_state=0)
-    return model.fit(standard.inputs(fold.X_train), standard.target(fold.y_train))
+    return model.fit(fold.X_train, fold.y_train)
 
 
 def test_experts_and_variational_parameters_go_with_the_training_rows(experts: DVSHGP) -> None:
@@ -70,3 +72,32 @@ def test_names_of_inputs_survive_the_file(tmp_path: Path) -> None:
     assert tuple(name.decode() for name in back.tolist()) == names
     assert "input_names" not in stored(fold_of(2), ExactGP()).extras
     assert not stored(fold_of(3), ExactGP(), ("a", "b", "c")).extras
+
+
+def test_what_standardises_itself_gets_the_rows_as_they_are() -> None:
+    fold = fold_of(2)
+    assert estimators.scaling(ExactGP(), fold.X_train, fold.y_train) is None
+    assert scaled(fold, None) == (fold.X_train, fold.y_train, fold.X_test)
+    for model in (ExactGP(standardize=False), GaussianProcessRegressor()):
+        scaling = estimators.scaling(model, fold.X_train, fold.y_train)
+        assert scaling is not None
+        X, y, Xs = scaled(fold, scaling)
+        assert_allclose([X.mean(), X.std(), y.mean(), y.std()], [0, 1, 0, 1], atol=0.1)
+        assert_allclose(scaling.undo_inputs(Xs), fold.X_test)
+
+
+def test_bounds_are_those_of_the_standardised_target() -> None:
+    fold = fold_of(1)
+    scaling = Scaling.of(fold.X_train, fold.y_train)
+    whole = ExactGP().fit(fold.X_train, 1e3 * fold.y_train)
+    apart = ExactGP(standardize=False).fit(scaling.inputs(fold.X_train), scaling.target(fold.y_train))
+    assert outcome(whole)["elbo"] == pytest.approx(outcome(apart)["elbo"], rel=1e-6)
+    trace = stored(fold, whole).trace
+    assert trace is not None
+    assert trace[-1, 2] == pytest.approx(apart.trace_[-1, 2], rel=1e-6)
+
+
+def test_a_target_beyond_double_precision_is_the_data_s_fault() -> None:
+    fold = fold_of(1)
+    with pytest.raises(DataError, match="rescale y"):
+        estimators.scaling(GaussianProcessRegressor(), fold.X_train, 1e200 * fold.y_train)

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hgpbench.fitting.batches import FILE_BLOCK, WINDOW, Batches, FileRows
-from hgpbench.models.scaling import Scaling
+from hgpbench.scaling import Scaling
 
 IDENTITY = Scaling(np.zeros(2), np.ones(2), 0.0, 1.0)
 
@@ -86,7 +86,7 @@ def test_samples(make):
 
 def test_batches_are_scaled():
     X, y = numbered(100)
-    scaling = Scaling.of(X, y, standardize=True)
+    scaling = Scaling.of(X, y)
     batches = Batches(X, y, scaling, 10, seed=0)
     inputs, target = batches.batch(4)
     assert_array_equal(inputs[:, 0], -inputs[:, 1])

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.fitting.values import ATTRIBUTES, learned
-from hgpbench.models.scaling import Scaling
+from hgpbench.scaling import Scaling
 
 SCALING = Scaling(np.array([1.0, -2.0]), np.array([10.0, 0.5]), 100.0, 3.0)
 

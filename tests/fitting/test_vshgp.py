@@ -10,14 +10,14 @@ from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.vshgp import Problem, first_values
 from hgpbench.gp import vshgp
 from hgpbench.models import VHGP, VSGP
-from hgpbench.models.scaling import Scaling
+from hgpbench.scaling import Scaling
 from tests.models.zoo import draw
 
 
 @pytest.mark.parametrize("optimizer", ["natural", "lbfgs", "paper"])
 def test_the_reported_bound_is_the_bound_at_the_learned_values(optimizer):
     X, y = draw(60)
-    scaling = Scaling.of(X, y, standardize=True)
+    scaling = Scaling.of(X, y)
     inputs, target = scaling.inputs(X), scaling.target(y)
     rng = np.random.default_rng(0)
     problem = Problem(inputs, target, inducing_points(inputs, 12, rng), inducing_points(inputs, 8, rng))
@@ -28,7 +28,7 @@ def test_the_reported_bound_is_the_bound_at_the_learned_values(optimizer):
 
 def test_with_points_at_the_rows_and_held_the_two_are_one_model():
     X, y = draw(50)
-    scaling = Scaling.of(X, y, standardize=True)
+    scaling = Scaling.of(X, y)
     inputs, target = scaling.inputs(X), scaling.target(y)
     points = np.unique(inputs, axis=0)
     fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100)
@@ -39,7 +39,7 @@ def test_with_points_at_the_rows_and_held_the_two_are_one_model():
 
 def test_the_start_beats_constant_noise_and_levels_the_residuals():
     fold = open_source("toy", None).fold(Split(500, 500), 0)
-    scaling = Scaling.of(fold.X_train, fold.y_train, standardize=True)
+    scaling = Scaling.of(fold.X_train, fold.y_train)
     X, y = scaling.inputs(fold.X_train), scaling.target(fold.y_train)
     rng = np.random.default_rng(0)
     Xm, Xu = inducing_points(X, 20, rng), inducing_points(X, 20, rng)
