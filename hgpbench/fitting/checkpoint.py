@@ -5,8 +5,8 @@ version wrote, or one that cannot be read counts as none: the fit starts anew an
 """
 
 import hashlib
+import logging
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench.files import replacing
+
+_log = logging.getLogger(__name__)
 
 FORMAT = 2
 COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
@@ -73,8 +75,5 @@ class Checkpoint:
         except OSError:  # not an HDF5 file: nothing to continue from
             return
         if written != FORMAT:
-            warnings.warn(
-                f"{path}: a checkpoint of another version (format {written}, not {FORMAT}) is not continued; "
-                "the fit starts anew",
-                stacklevel=2,
-            )
+            told = f"a checkpoint of another version (format {written}, not {FORMAT}) is not continued"
+            _log.warning("%s: %s; the fit starts anew", path, told)
