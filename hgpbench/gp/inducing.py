@@ -89,8 +89,7 @@ class Inducing:
 
     def gather(self, X_aug: Array, sums: Sums, own: OwnSums, dkd: float) -> KernelGrad:
         """The pullback of dKnm and dKmm from their sums, and of the derivative by the prior variance."""
-        grad = self.kernel.gather(X_aug, self.Z_aug, sums, own)
-        return KernelGrad(grad.ds2_k + dkd * self.kd / self.kernel.s2_k, grad.dell, grad.dZ)
+        return self.kernel.gather(X_aug, self.Z_aug, sums, OwnSums(own.columns, own.total + dkd * self.kd))
 
     def posterior(self, mean: Array, root: Array, prior_mean: float = 0.0) -> Posterior:
         """The process at new inputs, for a whitened mean (m,) and covariance R^T R; ``root`` is R L^-1."""

@@ -11,7 +11,6 @@ changes no bit. Nearly all flops are gemm, symm, syrk and trmm, which run at the
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -57,8 +56,7 @@ class Outer(NamedTuple):
     across: Array
 
 
-@dataclass(frozen=True, eq=False)
-class Filled:
+class Filled(NamedTuple):
     """What the square matrices of a process hold: B and LB^-1 of which weights, and S, SL and RL too."""
 
     weights: Array | None = None
@@ -236,7 +234,7 @@ class Conditioned:
             inverse(factored.LBinv, out=self._S)
             symmetric_times_lower(self._S, Linv, out=self._SL, whole=True)
             np.subtract(Linv, self._SL, out=self._RL)
-            process.filled = replace(process.filled, conditioned=True)
+            process.filled = process.filled._replace(conditioned=True)
         self._applied: Array | None = None
 
     def explained(self) -> Array:
