@@ -9,6 +9,7 @@ call noise what f does not explain. So the passes end once the leave-one-out res
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ SETTLING = 3  # natural steps at the end, with the shared parameters as they are
 GROWTH = 1.01  # of the leave-one-out error over its least, beyond which a pass is the last; half is chance
 SHORTEST_WINDOW = 10  # steps whose mean leave-one-out error is one figure to compare
 LEAST_CAUTION = 1e-4  # steps that must be shortened beyond this lead nowhere
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 BETA2 = 0.99  # of Adam: its memory must be shorter than a fit
 EPSILON = 1e-3  # of Adam: smaller slopes, in nats, are round-off and no direction
 
@@ -88,7 +90,11 @@ class Plan:
 
 @dataclass(eq=False)
 class Course:
-    """Where a fit stands between two steps, apart from what is local to the experts."""
+    """Where a fit stands between two steps, apart from what is local to the experts.
+
+    The rest of the fit follows from it and from the experts' states alone: a window that is full has been
+    compared, an end that was reached is part of it.
+    """
 
     flat: Array  # shared parameters
     before: Array  # the same, one step earlier
@@ -99,6 +105,8 @@ class Course:
     jitter: float = 0.0
     errors: list[float] = field(default_factory=list)  # leave-one-out, shares of the steps of a window
     least_error: float = np.inf  # of the windows compared
+    outcome: Outcome | None = None  # how the passes ended, once they have
+    settled: bool = False  # whether the natural steps after them were taken
     trace: list[tuple[float, float, float]] = field(default_factory=list)
     adam: Adam = field(default_factory=lambda: Adam(beta2=BETA2, epsilon=EPSILON))
 
@@ -114,6 +122,8 @@ class Course:
             "jitter": np.asarray(self.jitter),
             "errors": np.array(self.errors),
             "least_error": np.asarray(self.least_error),
+            "outcome": np.asarray(-1 if self.outcome is None else OUTCOMES.index(self.outcome)),
+            "settled": np.asarray(self.settled),
             "trace": np.array(self.trace),
             "adam.steps": np.asarray(self.adam.steps),
             "adam.mean": self.adam.mean,
@@ -133,6 +143,8 @@ class Course:
             jitter=float(arrays["jitter"]),
             errors=arrays["errors"].tolist(),
             least_error=float(arrays["least_error"]),
+            outcome=None if arrays["outcome"] < 0 else OUTCOMES[int(arrays["outcome"])],
+            settled=bool(arrays["settled"]),
             trace=[(row[0], row[1], row[2]) for row in arrays["trace"].tolist()],
         )
         course.adam.steps = int(arrays["adam.steps"])
@@ -147,13 +159,17 @@ class Course:
 
 def ascend(course: Course, plan: Plan, pool: Pool[Owner], report: Callable[[Course], None]) -> Outcome:
     """Take the steps that are left; ``report`` hears of each."""
-    while course.step < plan.steps:
+    while course.outcome is None:
         if not _advance(course, plan, pool):
-            return "diverged" if np.isfinite(course.bounds).any() else "failed"
-        report(course)
+            course.outcome = "diverged" if np.isfinite(course.bounds).any() else "failed"
+            break
         if len(course.errors) >= plan.window and _mean_gets_worse(course) and plan.guard:
-            return "converged"
-    return "limit reached"
+            course.outcome = "converged"
+        elif course.step == plan.steps:
+            course.outcome = "limit reached"
+        # Not earlier: what is reported may be stored, and must be all that the rest of the fit follows from.
+        report(course)
+    return course.outcome
 
 
 def settle(course: Course, plan: Plan, pool: Pool[Owner]) -> None:
@@ -163,6 +179,7 @@ def settle(course: Course, plan: Plan, pool: Pool[Owner]) -> None:
     course.evaluations += SETTLING * len(everyone)
     course.bounds = settled.values
     course.step += 1
+    course.settled = True
 
 
 def _advance(course: Course, plan: Plan, pool: Pool[Owner]) -> bool:

@@ -147,7 +147,7 @@ def _by_passes(
     else:
         course = Course.of(checkpoint.stored)
     outcome = ascent.ascend(course, plan, pool, note)
-    if outcome != "failed":
+    if outcome != "failed" and not course.settled:
         ascent.settle(course, plan, pool)
         note(course)
     return OptimResult(

@@ -1,13 +1,15 @@
 """The state of a long fit in a file, written whole now and then, so that a killed fit can continue.
 
-Arrays by name in HDF5, and the problem that they belong to. A file of another problem, one that another
-version wrote, or one that cannot be read counts as none: the fit starts anew and replaces it.
+Arrays by name in HDF5, and the problem that they belong to, behind a seal: the version that wrote the file
+and a hash of all that follows. A file of another problem or version, or one in which a bit has changed,
+counts as none: the fit starts anew and replaces it.
 """
 
 import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from hgpbench.files import replacing
 
 _log = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
+SEAL_BYTES = 512  # HDF5 leaves them to its user
 COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
 EVERY = 120.0  # seconds between two states: what a kill may cost
 
@@ -59,21 +62,36 @@ class Checkpoint:
         if self._path is None or time.monotonic() - self._written < EVERY:
             return
         seconds = self.seconds + time.monotonic() - self._started
-        with replacing(self._path) as part, h5py.File(part, "w") as file:
-            file.attrs.update({"format": FORMAT, "problem": self._problem, "seconds": seconds})
-            for name, array in state().items():
-                file[name] = array
+        with replacing(self._path) as part:
+            with h5py.File(part, "w", userblock_size=SEAL_BYTES) as file:
+                file.attrs.update({"problem": self._problem, "seconds": seconds})
+                for name, array in state().items():
+                    file[name] = array
+            with part.open("r+b") as written:
+                seal = _seal(written)
+                written.seek(0)
+                written.write(seal)
         self._written = time.monotonic()
 
     def _read(self, path: Path) -> None:
-        try:
-            with h5py.File(path, "r") as file:
-                written = file.attrs.get("format", FORMAT)
-                if written == FORMAT and file.attrs.get("problem") == self._problem:
-                    self.stored = {name: np.asarray(file[name]) for name in file}
-                    self.seconds = float(file.attrs["seconds"])
-        except OSError:  # not an HDF5 file: nothing to continue from
+        with path.open("rb") as file:
+            found, expected = file.read(SEAL_BYTES), _seal(file)
+        if found != expected:
+            same_version = found.startswith(_TITLE)
+            reason = "a damaged checkpoint" if same_version else "a checkpoint of another version"
+            _log.warning("%s: %s is not continued; the fit starts anew", path, reason)
             return
-        if written != FORMAT:
-            told = f"a checkpoint of another version (format {written}, not {FORMAT}) is not continued"
-            _log.warning("%s: %s; the fit starts anew", path, told)
+        with h5py.File(path, "r") as stored:
+            if stored.attrs["problem"] == self._problem:
+                self.stored = {name: np.asarray(stored[name]) for name in stored}
+                self.seconds = float(stored.attrs["seconds"])
+
+
+_TITLE = f"hgpbench checkpoint {FORMAT}\n".encode()
+
+
+def _seal(file: BufferedIOBase) -> bytes:
+    """The first bytes of a checkpoint, from all that follow them."""
+    file.seek(SEAL_BYTES)
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return (_TITLE + f"{digest}\n".encode()).ljust(SEAL_BYTES, b"\0")

@@ -183,7 +183,11 @@ class _Record:
     def climb(self, constant: Callable[[], Arrays]) -> Outcome:
         """All steps, or fewer where the bound stands still; ``constant`` goes into checkpoints too."""
         outcome: Outcome = "limit reached"
+        # Asked before each step, not after it: a fit that goes on from a stored state ends where it should.
         while self._ascent.steps < self._total:
+            if self._stands_still():
+                outcome = "converged"
+                break
             step = self._ascent.steps
             try:
                 bound = self._ascent.step(*self._batches.batch(step))
@@ -192,9 +196,6 @@ class _Record:
                 break
             self._note(step, bound)
             self._checkpoint.offer(lambda: constant() | self._arrays())
-            if self._stands_still():
-                outcome = "converged"
-                break
         if outcome != "failed":
             batches = max(1, round(SHARE_OF_BOUND * self._total))
             self._note(self._ascent.steps, self._ascent.bound(self._batches.some(batches)))

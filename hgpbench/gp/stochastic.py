@@ -141,7 +141,7 @@ class Ascent:
 
     def arrays(self) -> dict[str, Array]:
         """All that ``restore`` needs to go on from here with the same bits."""
-        arrays = {"steps": np.asarray(self.steps), "caution": np.asarray(self.caution)}
+        arrays = {name: np.asarray(getattr(self, name)) for name in ("steps", "caution", "jitter")}
         for moment, point in (("now", self.point), ("before", self._before)):
             arrays[f"{moment}.x"] = point.x
             for letter, one in point.q.items():
@@ -153,6 +153,7 @@ class Ascent:
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Take the place of the ascent whose ``arrays`` these were."""
         self.steps, self.caution = int(arrays["steps"]), float(arrays["caution"])
+        self.jitter = float(arrays["jitter"])
         self.point, self._before = (self._restored(arrays, moment) for moment in ("now", "before"))
         for owner, adam in self._adam.items():
             adam.steps = self.steps

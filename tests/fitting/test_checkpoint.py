@@ -1,14 +1,15 @@
 """A fit that was stopped continues from its file to the same bits, and only from its own."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from hgpbench.fitting import checkpoint
-from hgpbench.models import DVSHGP, SVSHGP
+from hgpbench.models import DVSHGP, SVGP, SVSHGP, Estimator
 from tests.models.zoo import draw
 
 SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 0}
@@ -16,6 +17,85 @@ SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 
 
 class Stopped(Exception):
     pass
+
+
+FITS = {
+    # The guard ends its passes at the close of a window, every twelve steps; settling follows.
+    "dvshgp guarded": DVSHGP(**SMALL | {"random_state": 4}, optimizer="natural(n_passes=20)"),
+    "dvshgp to its limit": DVSHGP(**SMALL, optimizer="natural(n_passes=6, guard=false)"),
+    "dvshgp, two workers": DVSHGP(**SMALL | {"n_experts": 20}, optimizer="natural(n_passes=2)", n_jobs=2),
+    "svshgp": SVSHGP(8, 5, batch_size=50, max_iter=24, random_state=0),
+    "svshgp that stands still": SVSHGP(
+        8, 5, batch_size=50, max_iter=400, tol=0.5, holdout=0.1, random_state=0
+    ),
+    "svgp that stands still": SVGP(8, batch_size=50, max_iter=400, tol=0.5, random_state=0),
+}
+
+
+def left_by(model: Estimator, X: np.ndarray) -> dict[str, object]:
+    """Everything that a fit leaves, but for its times, as text that only the same bits give."""
+    model.set_params(n_jobs=1)
+    numbers = {name: getattr(model, name) for name in ("elbo_", "n_iter_", "n_evaluations_", "jitter_")}
+    arrays = {"trace": model.trace_[:, [0, 2]]} | model.predict_dist(X).arrays()
+    return {"outcome": model.outcome_} | numbers | {name: array.tobytes() for name, array in arrays.items()}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_resumed_from_any_of_its_states_ends_with_the_same_bits(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    workers = "workers" in name
+    monkeypatch.setattr("hgpbench.models.dvshgp.WORTH_WORKERS", 0.0 if workers else np.inf)
+    X, y = draw(200)
+    path, states = tmp_path / "checkpoint.h5", []
+    offer = checkpoint.Checkpoint.offer
+
+    def keep(self: checkpoint.Checkpoint, state: Callable[[], checkpoint.Arrays]) -> None:
+        offer(self, state)
+        states.append(path.read_bytes())
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint.Checkpoint, "offer", keep)
+        whole = clone(FITS[name]).fit(X, y, checkpoint=path)
+    expected = left_by(whole, X)
+    assert left_by(clone(FITS[name]).fit(X, y), X) == expected
+    assert len(states) >= whole.n_iter_ - 1
+    every = max(1, len(states) // (3 if workers else 20))  # of long fits some, and always the last
+    for state in states[::-every]:
+        path.write_bytes(state)
+        resumed = clone(FITS[name]).fit(X, y, checkpoint=path)
+        assert resumed.resumed_seconds_ > 0.0
+        assert left_by(resumed, X) == expected
+
+
+def test_the_guard_and_the_tolerance_of_these_fits_do_end_them() -> None:
+    X, y = draw(200)
+    for name in ("dvshgp guarded", "svshgp that stands still", "svgp that stands still"):
+        assert clone(FITS[name]).fit(X, y).outcome_ == "converged", name
+
+
+def test_a_damaged_checkpoint_counts_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    X, y = draw(100)
+    path, model = tmp_path / "checkpoint.h5", DVSHGP(**SMALL, optimizer="natural(n_passes=1)")
+    plain = model.fit(X, y, checkpoint=path).elbo_
+    sound, rng = path.read_bytes(), np.random.default_rng(0)
+    for trial in range(60):
+        damaged = bytearray(sound)
+        if trial % 3 == 0:
+            damaged = damaged[: rng.integers(len(damaged))]
+        else:
+            damaged[rng.integers(len(damaged))] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        stored = checkpoint.Checkpoint(path, "any")
+        assert stored.stored is None
+        assert stored.seconds == 0.0
+    assert all("is not continued; the fit starts anew" in line for line in caplog.messages)
+    assert model.fit(X, y, checkpoint=path).elbo_ == plain
+    assert model.resumed_seconds_ == 0.0
 
 
 @pytest.mark.parametrize("stop", [1, 7, 20])
@@ -79,11 +159,11 @@ def test_a_checkpoint_of_an_older_version_is_refused_in_one_line(
     X, y = draw(100)
     path = tmp_path / "checkpoint.h5"
     plain = model.fit(X, y, checkpoint=path).elbo_
-    with h5py.File(path, "r+") as file:
-        file.attrs["format"] = 1
+    content = path.read_bytes()
+    path.write_bytes(content[checkpoint.SEAL_BYTES :])  # as versions without a seal wrote them
     assert model.fit(X, y, checkpoint=path).elbo_ == plain
     (line,) = caplog.messages
-    assert line.endswith("(format 1, not 2) is not continued; the fit starts anew")
+    assert line.endswith("a checkpoint of another version is not continued; the fit starts anew")
     assert line.startswith(str(path))
     assert model.resumed_seconds_ == 0.0
     assert model.fit(X, y, checkpoint=path).resumed_seconds_ > 0.0
