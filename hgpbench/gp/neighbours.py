@@ -92,10 +92,13 @@ class Neighbourhood:
     def _condition(self, points: Array, near: NDArray[np.int64], scale: float) -> tuple[Array, Array]:
         """mu* = k*^T A^-1 y and s2* = k - k*^T A^-1 k*, for scaled points, with A = K + diag(r) each."""
         kernel, kd = self.kernel, self.kernel.s2_k * (1.0 + JITTER)
-        Z = self._tree.data[near] - points[:, None]  # (s, K, d), in lengthscales, seen from the point
+        Z = self._tree.data[near]  # (s, K, d), in lengthscales
+        seen = (Z - points[:, None]) / scale  # from the point
+        ks = kernel.at(rowdots(seen, seen))
+        # Among themselves seen from their middle: from a far point their distances would cancel.
+        Z -= Z.mean(axis=1, keepdims=True)
         Z /= scale
         square = rowdots(Z, Z)
-        ks = kernel.at(square)
         A = Z @ Z.transpose(0, 2, 1)  # (s, K, K)
         A -= 0.5 * square[:, :, None]
         A -= 0.5 * square[:, None, :] - kernel.offset

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hgpbench.columns import Array
+from hgpbench.columns import Array, moments
 from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
 from hgpbench.gp.optim import OptimResult
@@ -31,6 +31,12 @@ from hgpbench.scaling import Scaling, is_constant
 
 Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
 Given = ParamSpec("Given")
+
+FARTHEST = 1e100
+"""Standard deviations from the training rows beyond which a row to predict is no farther."""
+
+LARGEST_UNSCALED = 1e60
+"""Spread of a target that is not standardised: squares of variances must not overflow, nor their inverses."""
 
 
 def refusing(former: Mapping[str, str]) -> Callable[[Callable[Given, None]], Callable[Given, None]]:
@@ -95,8 +101,16 @@ class Estimator(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         inputs = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         with blas_threads(self._square):
-            prediction = self._moments(self._scaling.inputs(inputs))
+            prediction = self._moments(self._seen(inputs))
         return self._scaling.undo(prediction)
+
+    def _seen(self, X: Array) -> Array:
+        """Scaled inputs, none so far that squares of distances overflow: the prior reigns long before."""
+        if not self.standardize:
+            return self._scaling.inputs(X)
+        with np.errstate(over="ignore"):
+            scaled = self._scaling.inputs(X)
+        return np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Training data as finite doubles, at least two rows; one order, so that sums round alike."""
@@ -152,4 +166,12 @@ def scaling_of(X: Array, y: Array, *, standardize: bool) -> Scaling:
         raise ValueError(
             f"y is constant: its {len(y)} targets are {y[0]:g} up to round-off; there is nothing to learn"
         )
-    return Scaling.of(X, y) if standardize else Scaling.identity(X.shape[1])
+    if standardize:
+        return Scaling.of(X, y)
+    spread = float(moments(y[:, None])[1][0])
+    if not 1.0 / LARGEST_UNSCALED <= spread <= LARGEST_UNSCALED:
+        raise ValueError(
+            f"the standard deviation of y is {spread:.3g}; without standardize it must lie between "
+            f"{1.0 / LARGEST_UNSCALED:.0e} and {LARGEST_UNSCALED:.0e}: rescale y or leave standardize=True"
+        )
+    return Scaling.identity(X.shape[1])

@@ -136,3 +136,31 @@ def test_parameters_out_of_range_are_refused(name):
         for bad in (0, -1, 2.5, "ten", None):
             with pytest.raises(ValueError, match=parameter):
                 make(name, **{parameter: bad}).fit(X, y)
+
+
+FAR = [1e1, 1e4, 1e7, 1e8, 1e9, 1e11, 1e14, 1e16, 1e80, 1e150, 1e160, 1e300, 1.7e308]
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_rows_however_far_spoil_no_prediction(name, side):
+    X, y = draw(60)
+    model = make(name).fit(X, y)
+    near = model.predict_dist(X)
+    far = np.concatenate([X, side * np.repeat(np.array(FAR)[:, None], 2, axis=1)])
+    prediction = model.predict_dist(far)
+    for moment, values in prediction.arrays().items():
+        assert np.isfinite(values).all(), moment
+        np.testing.assert_allclose(values[:60], near.arrays()[moment], rtol=1e-9, atol=1e-12)
+    assert (prediction.var > 0).all()
+    if name not in ("linear", "hetlinear", "gpvc"):  # these extrapolate
+        np.testing.assert_allclose(prediction.mean[62:], y.mean(), rtol=1e-9)
+        np.testing.assert_allclose(prediction.var[62:], prediction.var[-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [5e-310, 1e-200, 1e99, 1e300])
+def test_targets_beyond_squares_are_refused_unless_standardised(name, scale):
+    if "standardize" not in make(name).get_params():
+        pytest.skip("always standardises")
+    X, y = draw(30)
+    with pytest.raises(ValueError, match="rescale y or leave standardize=True"):
+        make(name, standardize=False).fit(X, scale * y)
