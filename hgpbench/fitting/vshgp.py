@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from hgpbench.columns import Array
 from hgpbench.fitting.checks import ensure_started
@@ -136,11 +137,26 @@ def first_values(
         "lam": np.full(len(y), LAM),
         "w": g.posterior.Linv @ g.posterior.moments(Xu)[0],
     }
-    for _ in range(LEVELLINGS):
-        # The mean of rho E(y - f)^2, which should be one, is 1 + 2/n dF/dmu0: shift mu0 by its logarithm.
-        slope = vshgp.bound(values, X, y, memory).grads["mu0"]
-        values["mu0"] = values["mu0"] + np.log1p(2.0 * slope / len(y))
+    try:
+        with np.errstate(all="ignore"):
+            values["mu0"] = _levelled(values, X, y, memory)
+    except LinAlgError:
+        # A process that explains single rows, say, has no bound: start from constant noise instead.
+        values |= {"s2_kg": np.asarray(1.0), "ell_g": first["ell"]}
+        values |= {"mu0": np.log(f.values["sigma2"]), "w": np.zeros(len(Xu))}
     return Start(values, f.result.evaluations + evaluations + LEVELLINGS)
+
+
+def _levelled(values: Values, X: Array, y: Array, memory: vshgp.Workspace) -> Array:
+    """mu0 such that the noise is as large as the residuals, on average.
+
+    The mean of rho E(y - f)^2, which should be one, is 1 + 2/n dF/dmu0: mu0 is shifted by its logarithm.
+    """
+    mu0 = values["mu0"]
+    for _ in range(LEVELLINGS):
+        slope = vshgp.bound(values | {"mu0": mu0}, X, y, memory).grads["mu0"]
+        mu0 = mu0 + np.log1p(2.0 * slope / len(y))
+    return mu0
 
 
 def _fit_log_residuals(

@@ -50,3 +50,18 @@ def test_the_start_beats_constant_noise_and_levels_the_residuals():
     assert bound.value > constant.elbo_
     assert abs(float(bound.grads["mu0"])) < 0.01 * len(y)
     assert start.evaluations < 110
+
+
+def test_noise_that_vanishes_somewhere_is_no_reason_to_fail(monkeypatch):
+    """First values whose bound cannot be evaluated give way to constant noise."""
+    X, y = draw(80, d=1)
+    memory, points = vshgp.Workspace(80, 12, 12), X[:12]
+
+    def without_value(*arguments):
+        raise np.linalg.LinAlgError("not positive definite")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(vshgp, "bound", without_value)
+        start = first_values(X, y, points, points, memory, move_inducing=True)
+    assert (start.values["w"] == 0.0).all()
+    assert np.isfinite(vshgp.bound(start.values, X, y, memory).value)
