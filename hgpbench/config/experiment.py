@@ -158,6 +158,9 @@ def _entries(document: Document, raw: ExperimentConfig) -> Iterable[Entry]:
             raise ConfigError(
                 f"{document.where(('models', base, 'model'))}: models.{base}.model: should be a name"
             )
+        if model.startswith("."):
+            at = f"{document.where(('models', base, 'model'))}: models.{base}.model"
+            raise ConfigError(f"{at}: {model!r:.60} should be a model's name, or module:Class of your own")
         for change in _combinations(raw.sweep.get(base)):
             if "model" in change:
                 at = document.where(("sweep", base))
