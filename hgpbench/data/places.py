@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from hgpbench.data import raw
 from hgpbench.data.cards import Card, RawFile, Recipe
 from hgpbench.data.download import download, is_url
+from hgpbench.data.names import expanded
 from hgpbench.errors import DataError
 
 MIRROR = "HGPBENCH_MIRROR"
@@ -52,12 +53,12 @@ def _places(card: Card, recipe: Recipe, wanted: RawFile, given: str | None) -> I
     if mirror:
         if is_url(mirror):
             yield from _under_address(f"{mirror.rstrip('/')}/{card.name}", wanted)
-        elif not Path(mirror).expanduser().is_dir():
+        elif not expanded(mirror).is_dir():
             raise DataError(
                 f"{MIRROR}={mirror}: no such folder; set it to a folder or an address, or unset it"
             )
         else:
-            yield from _in_folder(Path(mirror).expanduser(), card, wanted)
+            yield from _in_folder(expanded(mirror), card, wanted)
     yield from _in_folder(card.path.parent, card, wanted)
     yield from wanted.urls
 
@@ -69,7 +70,7 @@ def _given(card: Card, recipe: Recipe, wanted: RawFile, given: str) -> Iterator[
         else:
             yield given
         return
-    path = Path(given).expanduser()
+    path = expanded(given)
     if path.is_dir():
         found = list(_in_folder(path, card, wanted))
         if not found:
