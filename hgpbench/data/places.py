@@ -8,11 +8,12 @@ from urllib.parse import unquote
 
 from hgpbench.data import raw
 from hgpbench.data.cards import Card, RawFile, Recipe
-from hgpbench.data.download import download, is_url
+from hgpbench.data.download import MAX_BYTES, download, is_url
 from hgpbench.data.names import expanded
 from hgpbench.errors import DataError
 
 MIRROR = "HGPBENCH_MIRROR"
+_SLACK = 64 << 20  # bytes of an archive beside the file that is wanted
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def _obtain_one(wanted: RawFile, places: Iterator[str], workspace: Path) -> Obta
     failures: list[str] = []
     for place in places:
         try:
-            path = download(place, workspace) if is_url(place) else Path(place)
+            path = download(place, workspace, _most(wanted)) if is_url(place) else Path(place)
             plain = raw.unpack(path, wanted, workspace)
             return Obtained(plain, raw.verify(plain, wanted), place)
         except DataError as error:
@@ -43,6 +44,11 @@ def _obtain_one(wanted: RawFile, places: Iterator[str], workspace: Path) -> Obta
     raise DataError(
         f"no place is known to get {wanted.file} from; name a file with --from, or a folder with {MIRROR}"
     )
+
+
+def _most(wanted: RawFile) -> int:
+    """Bytes that a download may have: its archive may hold more than the file, though not without end."""
+    return MAX_BYTES if wanted.bytes is None else min(4 * wanted.bytes + _SLACK, MAX_BYTES)
 
 
 def _places(card: Card, recipe: Recipe, wanted: RawFile, given: str | None) -> Iterator[str]:
