@@ -23,7 +23,7 @@ from hgpbench.config.yamlfile import Document
 from hgpbench.errors import ConfigError
 from hgpbench.words import nearest
 
-MAX_RUNS = 100_000
+MAX_RUNS = 100_000  # of one command, and labels of one file
 QUICK = "-quick"  # ends the name of an experiment's quick variant
 
 
