@@ -85,7 +85,7 @@ def check(document: Document, quick: bool = False) -> Experiment:
     _check_labels(document, raw)
     if quick:
         raw = _quick(document, raw)
-    dataset = raw.dataset if isinstance(raw.dataset, DatasetConfig) else _dataset(raw.dataset)
+    dataset = raw.dataset if isinstance(raw.dataset, DatasetConfig) else _dataset(document, raw.dataset)
     return Experiment(
         path=document.path,
         name=raw.name,
@@ -100,9 +100,15 @@ def check(document: Document, quick: bool = False) -> Experiment:
     )
 
 
-def _dataset(text: str) -> DatasetConfig:
+def _dataset(document: Document, text: str) -> DatasetConfig:
     name, _, variant = text.partition(":")
-    return DatasetConfig(name=name, variant=variant or None)
+    try:
+        return DatasetConfig(name=name, variant=variant or None)
+    except ValidationError:
+        at = document.where(("dataset",))
+        raise ConfigError(
+            f"{at}: dataset: {text!r:.60} is not allowed; allowed: NAME or NAME:VARIANT"
+        ) from None
 
 
 def _check_labels(document: Document, raw: ExperimentConfig) -> None:

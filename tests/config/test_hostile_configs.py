@@ -21,13 +21,14 @@ BASE = "name: x\ndataset: toy\nsplit: {train: 40, test: 20}\n"
         "models: {dvshgp: {skip_tol: .inf}}", "models: {dvshgp: }\nsweep: {dvshgp: {skip_tol: [.nan]}}",
         "models: {dvshgp: }\nsweep: {dvshgp: [{skip_tol: -.inf}]}", "models: {a: {model: '.x:Y'}}",
         "models: {a: {model: '..:Y'}}", 'title: "\\udce9"', 'models: {a: {model: "\\udce9:b"}}',
-        'dataset: "a\\0b"', "limits: {wall: 1:30}",
+        'dataset: "a\\0b"', "limits: {wall: 1:30}", "dataset: .x:Y", "dataset: a:é", "dataset: 'a:b\x1b'",
     ],
 )  # fmt: skip
 def test_one_line_and_exit_code_2(rest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     models = "" if rest.startswith("models") else "models: {mean: }\n"
-    Path("x.yaml").write_text(f"{BASE}{models}{rest}\n", encoding="utf-8")
+    base = BASE.replace("dataset: toy\n", "") if rest.startswith("dataset") else BASE
+    Path("x.yaml").write_text(f"{base}{models}{rest}\n", encoding="utf-8")
     result = CliRunner().invoke(app, ["run", "x.yaml", "--dry-run"])
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
