@@ -1,11 +1,15 @@
-"""Files that are either complete or absent."""
+"""Files that are either complete or absent, and JSON that vouches for itself."""
 
 import hashlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+MOST_JSON = 256 << 20  # bytes of one file; a plan of a hundred thousand runs has a tenth of it
 
 
 @contextmanager
@@ -36,6 +40,31 @@ def sha256_of(path: Path) -> str:
     """Hash of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """The data of a JSON file; ValueError where it is none, or nested or long beyond reason."""
+    with path.open("rb") as file:
+        text = file.read(MOST_JSON + 1)
+    if len(text) > MOST_JSON:
+        raise ValueError(f"longer than {MOST_JSON:,} bytes")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested beyond reason") from None
+
+
+def checksum(body: dict[str, Any]) -> str:
+    """Hash of plain data, whatever the order of its keys."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def open_own(path: Path) -> int:
+    """A descriptor to write a file of ours anew; a link in its place is removed, not followed."""
+    if path.is_symlink():
+        path.unlink()
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 
 
 def _umask() -> int:

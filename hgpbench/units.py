@@ -1,10 +1,12 @@
 """Durations and sizes as people write them: 2h, 90 min, 16GB."""
 
+import math
 import re
 
 _SECONDS = {"s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _BYTES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_FLOAT_END = 10**308  # integers beyond it have no float
 _PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]+)\s*")
 
 
@@ -20,7 +22,7 @@ def byte_count(value: object) -> int:
 
 def _measure(value: object, units: dict[str, float] | dict[str, int], allowed: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < _FLOAT_END else math.inf
     if not isinstance(value, str):
         raise ValueError(f"should be {allowed}")
     text, total, place = value.strip().lower(), 0.0, 0

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from statistics import mean
 
+from hgpbench.bench import costs, plan, provenance
 from hgpbench.bench import manifest as manifests
-from hgpbench.bench import plan, provenance
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.plan import Planned
@@ -95,14 +94,8 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
 
 def estimate(campaign: Campaign) -> tuple[float, int]:
     """Seconds that the due runs should take, from earlier runs, and how many runs nothing is known of."""
-    known, unknown = 0.0, 0
-    for job in campaign.due:
-        times = _earlier_times(job, campaign.options.results)
-        if times:
-            known += mean(times)
-        else:
-            unknown += 1
-    return known / campaign.options.parallel, unknown
+    seconds, unknown = costs.estimate(campaign.due, campaign.options.results)
+    return seconds / campaign.options.parallel, unknown
 
 
 def _write_manifest(campaign: Campaign) -> None:
@@ -136,11 +129,3 @@ def _tally(planned: Sequence[Planned], due: Sequence[Job], ended: dict[str, Reco
         else:
             counts[record.status if record.status in {"done", "skipped"} else "failed"] += 1
     return Tally(**counts)
-
-
-def _earlier_times(job: Job, results: Path) -> list[float]:
-    """Total times of finished runs of the same setting, or else of the same model on the same dataset."""
-    stored = [record for path in (results / job.folder.parent).glob("*/") if (record := records.find(path))]
-    done = [record for record in stored if record.status == "done"]
-    same = [r for r in done if r.params == job.params and r.split == job.split]
-    return [record.timings["total_wall"] for record in same or done]

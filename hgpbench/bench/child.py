@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from hgpbench import files
 from hgpbench.bench import record as records
 from hgpbench.bench.execute import execute, peak_memory
 from hgpbench.bench.job import Job
@@ -55,7 +56,7 @@ def main(
 ) -> None:
     """Run a job, in the supervisor's environment, and leave its record in the folder."""
     os.setsid()  # a terminal's interrupt reaches the supervisor alone, and the group can be ended whole
-    with (folder / records.LOG).open("wb", buffering=0) as log:
+    with os.fdopen(files.open_own(folder / records.LOG), "wb", buffering=0) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     # The server that forked us has the environment of its start; and what the model loads or starts later

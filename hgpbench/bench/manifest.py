@@ -5,15 +5,18 @@ runs; the manifest lists, for each label and seed, the folder to look into, whet
 """
 
 import json
+import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hgpbench import files
+from hgpbench.bench.stored import checked
 from hgpbench.errors import RecordError
 
 MANIFEST = "experiment.json"
 FORMAT = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -52,27 +55,51 @@ class Manifest:
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Store the manifest of an experiment."""
-    files.write_text(folder / MANIFEST, json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1) + "\n")
+    """Store the manifest of an experiment, with a checksum of what it says."""
+    body = {"format": FORMAT, **asdict(manifest)}
+    text = json.dumps({**body, "checksum": files.checksum(body)}, indent=1)
+    files.write_text(folder / MANIFEST, text + "\n")
 
 
 def read(folder: Path) -> Manifest:
     """The stored manifest, or RecordError saying what is wrong with it."""
     path = folder / MANIFEST
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-        if body.pop("format") != FORMAT:
-            raise RecordError(
-                f"{path}: not a manifest of format {FORMAT}; another version of hgpbench wrote it"
-            )
-        entries = tuple(Entry(**entry) for entry in body.pop("entries"))
-        return Manifest(entries=entries, **body)
+        body = files.read_json(path)
     except FileNotFoundError:
         raise RecordError(f"{path}: no manifest; run the experiment first") from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{path}: unreadable ({error})") from error
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise RecordError(f"{path}: not a manifest of format {FORMAT}; another version of hgpbench wrote it")
+    # Manifests of older versions have no checksum.
+    if "checksum" in body and body.pop("checksum") != files.checksum(body):
+        raise RecordError(
+            f"{path}: checksum does not match; the file was damaged or edited: remove it and type the run's "
+            f"command again, which finds what is done"
+        )
+    try:
+        return _manifest(body)
+    except ValueError as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
 
 
 def find(folder: Path) -> Manifest | None:
     """The stored manifest, or None where there is none; a damaged one is an error."""
     return read(folder) if (folder / MANIFEST).exists() else None
+
+
+def _manifest(body: dict[str, Any]) -> Manifest:
+    """The manifest in plain data; a later version's further fields are passed over."""
+    entries = body.get("entries")
+    if not isinstance(entries, list):
+        raise ValueError("entries is no list")
+    known = checked(Manifest, {**body, "entries": ()})
+    if _NAME.fullmatch(known.name) is None:  # it becomes part of file names
+        raise ValueError(f"{known.name!r:.60} is no name of an experiment")
+    variant = known.dataset.get("variant")
+    if not isinstance(known.dataset.get("name"), str) or not isinstance(variant, str | None):
+        raise ValueError("dataset has no name, or an odd variant")
+    if not all(isinstance(value, str | int | float | None) for value in known.split.values()):
+        raise ValueError("split holds something that is neither number nor word")
+    return replace(known, entries=tuple(checked(Entry, entry) for entry in entries))

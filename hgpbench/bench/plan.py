@@ -14,7 +14,7 @@ from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record
-from hgpbench.config import Entry, Experiment, SplitConfig
+from hgpbench.config import MAX_RUNS, Entry, Experiment, SplitConfig
 from hgpbench.data.source import Source, open_source
 from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError, DataError
@@ -36,6 +36,11 @@ def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], thre
     source = _source(experiment)
     split = _split(experiment, source)
     entries = _selected(experiment, only)
+    if len(entries) * len(seeds) > MAX_RUNS:
+        raise ConfigError(
+            f"{experiment.path}: {len(entries) * len(seeds):,} runs ({len(entries):,} labels, {len(seeds):,} "
+            f"seeds) are more than the {MAX_RUNS:,} of one command; choose some with --only or --seeds"
+        )
     settings = [(entry, parameters(entry, experiment)) for entry in entries]
     dataset = {name: getattr(source, name) for name in ("name", "variant", "sha256", "target", "synthetic")}
     return [

@@ -4,8 +4,8 @@
 checksum of itself. A run is finished exactly when ``read`` succeeds. No pickle anywhere.
 """
 
-import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench import files
+from hgpbench.bench.stored import checked
+from hgpbench.data import hdf5
 from hgpbench.errors import RecordError
 from hgpbench.prediction import Prediction
 
@@ -23,6 +25,9 @@ RECORD = "record.json"
 PREDICTIONS = "predictions.h5"
 LOG = "log.txt"
 CHECKPOINT = "checkpoint.h5"  # of a fit under way; gone once the run has ended
+
+_PLACE = re.compile(r"([0-9a-f]{16})-seed(\d+)(?:~\d+)?")  # of a run's folder, or of one set aside
+_DRAWN = ("y", "X_test", "X_train", "y_train", "truth_mean", "truth_noise_var")
 
 Status = Literal["done", "failed", "timeout", "memory", "killed", "skipped"]
 
@@ -78,7 +83,7 @@ def write(folder: Path, record: Record, arrays: Arrays | None = None) -> None:
         record = replace(record, predictions_sha256=digest)
     body = {"format": FORMAT, **asdict(record)}
     try:
-        text = json.dumps({**body, "checksum": _checksum(body)}, indent=1, allow_nan=False)
+        text = json.dumps({**body, "checksum": files.checksum(body)}, indent=1, allow_nan=False)
     except ValueError as error:
         raise RecordError(f"{folder / RECORD}: a value is not a finite number ({error})") from error
     files.write_text(folder / RECORD, text + "\n")
@@ -88,21 +93,37 @@ def read(folder: Path) -> Record:
     """The stored record, or RecordError saying what is wrong with it."""
     path = folder / RECORD
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        body = files.read_json(path)
     except FileNotFoundError:
         raise RecordError(f"{path}: no record") from None
     except (OSError, ValueError) as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise RecordError(f"{path}: not a record of format {FORMAT}; another version of hgpbench wrote it")
-    if body.pop("checksum", None) != _checksum(body):
+    if body.pop("checksum", None) != files.checksum(body):
         raise RecordError(f"{path}: checksum does not match; the file was damaged or edited")
-    del body["format"]
-    record = Record(**body)
-    if record.predictions_sha256 is not None:
-        stored = folder / PREDICTIONS
-        if not stored.is_file() or files.sha256_of(stored) != record.predictions_sha256:
-            raise RecordError(f"{stored}: missing or not the file that {RECORD} vouches for")
+    try:
+        record = checked(Record, body)
+    except ValueError as error:
+        raise RecordError(f"{path}: unreadable ({error})") from None
+    _check_predictions(folder / PREDICTIONS, record.predictions_sha256)
+    return record
+
+
+def read_at(folder: Path, model: str, seed: int) -> Record:
+    """The record of this model and seed; RecordError where it is that of another run, put in its place.
+
+    A folder is named by the identity of its run. Labels are not compared: experiments share runs, each under
+    a label of its own.
+    """
+    record = read(folder)
+    place = _PLACE.fullmatch(folder.name)
+    fits = place is None or (record.identity[:16], record.seed) == (place[1], int(place[2]))
+    if not fits or (record.model, record.seed) != (model, seed):
+        raise RecordError(
+            f"{folder / RECORD}: is the record of another run ({record.model}, seed {record.seed}); "
+            f"it was moved or copied here"
+        )
     return record
 
 
@@ -118,13 +139,57 @@ def read_arrays(folder: Path) -> Arrays:
     """The arrays of a finished run."""
     path = folder / PREDICTIONS
     try:
-        with h5py.File(path, "r") as file:
-            moments = {name: file["prediction"][name][...] for name in file["prediction"]}
-            extras = {name: file["extras"][name][...] for name in file["extras"]}
-            trace = file["trace"][...] if "trace" in file else None
-            return Arrays(file["index"][...], file["y"][...], Prediction(**moments), trace, extras)
-    except (OSError, KeyError, TypeError) as error:
+        with hdf5.opened(path) as file:
+            moments, extras = (_members(file, name) for name in ("prediction", "extras"))
+            trace = hdf5.values(file, "trace") if "trace" in file else None
+            index, y = hdf5.values(file, "index"), hdf5.values(file, "y")
+        arrays = Arrays(index, y, Prediction(**moments), trace, extras)
+        _check_shapes(arrays)
+        return arrays
+    except hdf5.DAMAGE as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
+
+
+def _members(file: Any, name: str) -> dict[str, NDArray[Any]]:
+    group = hdf5.group(file, name)
+    return {each: hdf5.values(group, each) for each in group}
+
+
+def _check_shapes(arrays: Arrays) -> None:
+    """Whether the arrays belong together; ValueError names the one that does not."""
+    rows, extras = len(arrays.y), arrays.extras
+    inputs = next((extras[name].shape[-1] for name in ("X_test", "X_train") if name in extras), None)
+    trained = next((len(extras[name]) for name in ("X_train", "y_train") if name in extras), None)
+    expected = {
+        **dict.fromkeys(("truth_mean", "truth_noise_var"), (rows,)),
+        **dict.fromkeys(("y_train", "expert", "variational"), (trained,)),
+        "X_test": (rows, inputs),
+        "X_train": (trained, inputs),
+        "input_names": (inputs,),
+    }
+    parts: dict[str, tuple[NDArray[Any], tuple[int | None, ...]]]
+    parts = {name: (extras[name], shape) for name, shape in expected.items() if name in extras}
+    parts |= {name: (values, (rows,)) for name, values in arrays.prediction.arrays().items()}
+    parts |= {"y": (arrays.y, (rows,)), "index": (arrays.index, (rows,))}
+    if arrays.trace is not None:
+        parts["trace"] = (arrays.trace, (len(arrays.trace), 3))
+    for name, (values, shape) in parts.items():
+        is_text = name == "input_names"
+        if (None not in shape and values.shape != shape) or (values.dtype.kind == "S") != is_text:
+            raise ValueError(f"{name} has shape {values.shape} and type {values.dtype}")
+        if name in _DRAWN and not np.all(np.isfinite(values)):
+            raise ValueError(f"{name} is not finite")
+
+
+def _check_predictions(path: Path, expected: str | None) -> None:
+    if expected is None:
+        return
+    try:
+        found = files.sha256_of(path) if path.is_file() else None
+    except OSError as error:
+        raise RecordError(f"{path}: unreadable ({error})") from error
+    if found != expected:
+        raise RecordError(f"{path}: missing or not the file that {RECORD} vouches for")
 
 
 def log_tail(folder: Path, lines: int = 20) -> list[str]:
@@ -149,8 +214,3 @@ def _write_arrays(path: Path, arrays: Arrays) -> None:
             extras[name] = values
         if arrays.trace is not None:
             file["trace"] = arrays.trace
-
-
-def _checksum(body: dict[str, Any]) -> str:
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

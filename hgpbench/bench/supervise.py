@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Protocol
 
-from hgpbench import units
+from hgpbench import files, units
 from hgpbench.bench import child
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
@@ -186,7 +186,7 @@ def _kill_group(process: BaseProcess) -> None:
 
 def _lock(path: Path) -> IO[str] | None:
     """Hold the folder for this process; the system lets go of it whenever the process ends."""
-    file = path.open("w")
+    file = os.fdopen(files.open_own(path), "w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -20,7 +20,9 @@ from rich.progress import (
 from hgpbench import units
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record
+from hgpbench.words import printable
 
+_LONGEST = 1_000  # characters of a reason
 _COLOURS = {"done": "green", "skipped": "yellow"}
 
 
@@ -85,7 +87,7 @@ def _summary(job: Job, record: Record | None) -> str:
         for what, key in (("fit", "fit_wall"), ("predict", "predict_wall"))
         if key in record.timings
     )
-    detail = told if record.status == "done" else record.reason or ""
+    detail = told if record.status == "done" else printable(record.reason or "")[:_LONGEST]
     return f"[{colour}]{record.status:8}[/] {escape(name)}: {escape(detail)}"
 
 

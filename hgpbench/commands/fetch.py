@@ -7,6 +7,7 @@ import typer
 
 from hgpbench import units
 from hgpbench.commands.completion import dataset_names
+from hgpbench.commands.endings import say
 from hgpbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ def fetch(
 
     if csv is not None:
         _check_own(names, source)
-        typer.echo(_told(import_table(csv, name or csv.stem, target, force=force)))
+        say(_told(import_table(csv, name or csv.stem, target, force=force)))
         return
     for each in _named(names, target, name):
         result = fetches.check(each) if check else fetches.fetch(each, source=source, force=force)
-        typer.echo(_told(result))
+        say(_told(result))
 
 
 def _named(names: list[str] | None, target: str | None, name: str | None) -> list[str]:

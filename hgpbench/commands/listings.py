@@ -27,7 +27,7 @@ def datasets() -> str:
                 item.target,
                 _state(item),
                 item.licence,
-                item.title,
+                item.problem or item.title,
             )
         )
     return columns(rows, right={1, 2})

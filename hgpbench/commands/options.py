@@ -27,6 +27,9 @@ DryRun = Annotated[
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The results folder.")]
 
 
+_MOST_SEEDS = 100_000
+
+
 def chosen_seeds(repeats: int | None, seeds: str | None) -> tuple[int, ...] | None:
     """The seeds asked for; None leaves them to the config."""
     if repeats is not None and seeds is not None:
@@ -56,4 +59,6 @@ def _parsed(text: str) -> tuple[int, ...]:
                 f"--seeds {text}: {part.strip()!r} is not a range from small to large of at most 10,000"
             )
         seeds.extend(range(first, last + 1))
+        if len(seeds) > _MOST_SEEDS:
+            raise ConfigError(f"--seeds: more than {_MOST_SEEDS:,} seeds; ask for fewer at a time")
     return tuple(dict.fromkeys(seeds))

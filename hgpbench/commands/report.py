@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hgpbench.commands.endings import complain
+from hgpbench.commands.endings import complain, say
 
 
 def report(
@@ -54,8 +54,8 @@ def write_report(
             progress=progress,
             supplier=supplement,
         )
-    typer.echo(built.text)
+    say(built.text)
     for problem in built.problems:
         complain(problem)
     for written in built.files:
-        typer.echo(f"wrote {written}", err=True)
+        say(f"wrote {written}", err=True)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hgpbench.commands.completion import config_names
-from hgpbench.commands.endings import EXIT_FAILED_RUNS
+from hgpbench.commands.endings import EXIT_FAILED_RUNS, say
 from hgpbench.commands.options import (
     DryRun,
     Jobs,
@@ -61,12 +61,12 @@ def reproduce(
     # Every experiment is checked before any of them starts.
     prepared = [prepare(experiment, options) for experiment in choice.experiments]
     for line in (*choice.replaced, *choice.missing):
-        typer.echo(line, err=True)
+        say(line, err=True)
     if server is None:  # a dry run
-        typer.echo(listings.plans(prepared))
+        say(listings.plans(prepared))
         return
     tally = campaigns.perform(prepared, server)
     write_report(out, plot=True, html=True, names=[experiment.name for experiment in choice.experiments])
-    typer.echo(str(tally), err=True)
+    say(str(tally), err=True)
     if tally.failed or choice.missing:
         raise typer.Exit(EXIT_FAILED_RUNS)

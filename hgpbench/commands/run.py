@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hgpbench.commands.completion import config_names
-from hgpbench.commands.endings import EXIT_FAILED_RUNS
+from hgpbench.commands.endings import EXIT_FAILED_RUNS, say
 from hgpbench.commands.options import (
     DryRun,
     Jobs,
@@ -75,9 +75,9 @@ def run(
     # Every experiment is checked before any of them starts.
     prepared = [prepare(experiment, options) for experiment in experiments]
     if server is None:  # a dry run
-        typer.echo(listings.plans(prepared))
+        say(listings.plans(prepared))
         return
     tally = campaigns.perform(prepared, server)
-    typer.echo(str(tally))
+    say(str(tally))
     if tally.failed:
         raise typer.Exit(EXIT_FAILED_RUNS)

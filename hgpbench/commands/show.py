@@ -5,13 +5,14 @@ from typing import Annotated
 import typer
 
 from hgpbench.commands.completion import model_names
+from hgpbench.commands.endings import say
 
 
 def datasets() -> None:
     """List the datasets: rows, inputs, target, and whether they have been fetched."""
     from hgpbench.commands import listings
 
-    typer.echo(listings.datasets())
+    say(listings.datasets())
 
 
 def models(
@@ -23,7 +24,7 @@ def models(
     """List the models with their parameters and defaults."""
     from hgpbench.commands import listings
 
-    typer.echo(listings.models(name))
+    say(listings.models(name))
 
 
 def schema() -> None:
@@ -32,11 +33,11 @@ def schema() -> None:
 
     from hgpbench import config
 
-    typer.echo(json.dumps(config.json_schema(), indent=1))
+    say(json.dumps(config.json_schema(), indent=1))
 
 
 def doctor() -> None:
     """Print machine, BLAS, threads and versions."""
     from hgpbench.commands import listings
 
-    typer.echo(listings.doctor())
+    say(listings.doctor())

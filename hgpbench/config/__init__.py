@@ -1,6 +1,16 @@
 """Experiment files: YAML in, a frozen Experiment out, or one line that says what is wrong and where."""
 
-from hgpbench.config.experiment import QUICK, Entry, Experiment, check, load
+from hgpbench.config.experiment import MAX_RUNS, QUICK, Entry, Experiment, check, load
 from hgpbench.config.schema import Limits, SplitConfig, json_schema
 
-__all__ = ["QUICK", "Entry", "Experiment", "Limits", "SplitConfig", "check", "json_schema", "load"]
+__all__ = [
+    "MAX_RUNS",
+    "QUICK",
+    "Entry",
+    "Experiment",
+    "Limits",
+    "SplitConfig",
+    "check",
+    "json_schema",
+    "load",
+]

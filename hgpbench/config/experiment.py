@@ -23,7 +23,7 @@ from hgpbench.config.yamlfile import Document
 from hgpbench.errors import ConfigError
 from hgpbench.words import nearest
 
-MAX_RUNS = 100_000
+MAX_RUNS = 100_000  # of one command, and labels of one file
 QUICK = "-quick"  # ends the name of an experiment's quick variant
 
 
@@ -85,7 +85,7 @@ def check(document: Document, quick: bool = False) -> Experiment:
     _check_labels(document, raw)
     if quick:
         raw = _quick(document, raw)
-    dataset = raw.dataset if isinstance(raw.dataset, DatasetConfig) else _dataset(raw.dataset)
+    dataset = raw.dataset if isinstance(raw.dataset, DatasetConfig) else _dataset(document, raw.dataset)
     return Experiment(
         path=document.path,
         name=raw.name,
@@ -100,9 +100,15 @@ def check(document: Document, quick: bool = False) -> Experiment:
     )
 
 
-def _dataset(text: str) -> DatasetConfig:
+def _dataset(document: Document, text: str) -> DatasetConfig:
     name, _, variant = text.partition(":")
-    return DatasetConfig(name=name, variant=variant or None)
+    try:
+        return DatasetConfig(name=name, variant=variant or None)
+    except ValidationError:
+        at = document.where(("dataset",))
+        raise ConfigError(
+            f"{at}: dataset: {text!r:.60} is not allowed; allowed: NAME or NAME:VARIANT"
+        ) from None
 
 
 def _check_labels(document: Document, raw: ExperimentConfig) -> None:
@@ -158,6 +164,9 @@ def _entries(document: Document, raw: ExperimentConfig) -> Iterable[Entry]:
             raise ConfigError(
                 f"{document.where(('models', base, 'model'))}: models.{base}.model: should be a name"
             )
+        if model.startswith("."):
+            at = f"{document.where(('models', base, 'model'))}: models.{base}.model"
+            raise ConfigError(f"{at}: {model!r:.60} should be a model's name, or module:Class of your own")
         for change in _combinations(raw.sweep.get(base)):
             if "model" in change:
                 at = document.where(("sweep", base))

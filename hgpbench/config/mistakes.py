@@ -69,7 +69,7 @@ def _describe(location: tuple[Key, ...]) -> str:
         return (
             "a mapping of parameters, or nothing"
             if len(location) == 2
-            else "a number, text, true, false, null, or a list"
+            else "a finite number, text, true, false, null, or a list"
         )
     if location[:1] == ("sweep",) and len(location) > 1:
         return "parameter: [values, ...], or a list of parameter mappings, none of them empty"

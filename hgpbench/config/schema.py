@@ -21,7 +21,11 @@ _NUMBER_OR_TEXT = WithJsonSchema({"type": ["number", "string"]})
 Seconds = Annotated[float, BeforeValidator(units.seconds), _NUMBER_OR_TEXT]
 Bytes = Annotated[int, BeforeValidator(units.byte_count), _NUMBER_OR_TEXT]
 Scalar = bool | int | float | str | None
+# What is not finite has no place in JSON, and so none in the hash that identifies a run.
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Value = Scalar | list[Scalar]
+_Given = bool | int | Finite | str | None
+Given = _Given | list[_Given]
 Name = Annotated[str, Field(pattern=_NAME, max_length=80)]
 DatasetName = Name | Annotated[str, Field(pattern=r"^[^:\s]+:[^:\s]+$")]
 Repeats = Annotated[int, Field(ge=1, le=1000)]
@@ -76,10 +80,10 @@ class Limits(_Strict):
 
 
 Sweep = (
-    dict[Name, Annotated[list[Value], Field(min_length=1)]]
-    | Annotated[list[dict[Name, Value]], Field(min_length=1)]
+    dict[Name, Annotated[list[Given], Field(min_length=1)]]
+    | Annotated[list[dict[Name, Given]], Field(min_length=1)]
 )
-Parameters = dict[Name, dict[Name, Value] | None]
+Parameters = dict[Name, dict[Name, Given] | None]
 
 
 class QuickConfig(_Strict):

@@ -7,10 +7,9 @@ into inputs and target. Variants are recipes of their own; what stands beside ``
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from hgpbench import shipped
+from hgpbench import shipped, yamltext
 from hgpbench.data.names import data_folder, full_name, is_name
 from hgpbench.data.split import Share, Split
 from hgpbench.data.synthetic import GENERATORS, Generator
@@ -21,6 +20,7 @@ ONLY = "default"  # the variant of a card that has no variants
 FALLBACK_SPLIT = Split(0.8, "rest")
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 Text = Annotated[str, Field(min_length=1)]
+_CARDS = yamltext.Dialect(DataError, "a card", "not YAML", merges=True)
 
 
 class _Strict(BaseModel):
@@ -193,15 +193,10 @@ class Card(_Strict):
 
 def load(path: Path) -> Card:
     """Read a card, or DataError naming the file and the key."""
-    try:
-        body = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such card") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: unreadable ({error})") from error
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: not YAML ({' '.join(str(error).split())})") from error
-    if not isinstance(body, dict) or not all(isinstance(key, str) for key in body):
+    if not path.exists():
+        raise DataError(f"{path}: no such card")
+    body = yamltext.read(path, _CARDS).data
+    if not isinstance(body, dict) or not all(key.isidentifier() for key in body):
         raise DataError(f"{path}: a card is a mapping of keys to values")
     if not is_name(path.stem):
         raise DataError(f"{path}: a card is named NAME.yaml, NAME having letters, digits, '-' and '_' only")

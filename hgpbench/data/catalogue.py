@@ -45,11 +45,23 @@ def _of_card(name: str, folder: Path) -> list[Listed]:
     return [] if card is None else [_of_variant(card, variant, folder) for variant in card.variants]
 
 
+def _rows_drawn(card: cards.Card, variant: str) -> int | str:
+    """How many rows a synthetic dataset draws, or why it cannot."""
+    recipe = card.recipe(variant)
+    try:
+        return sum(recipe.generator.sizes(recipe.default_split)) if recipe.generator else 0
+    except DataError as error:
+        return str(error)
+
+
 def _of_variant(card: cards.Card, variant: str, folder: Path) -> Listed:
     recipe = card.recipe(variant)
     rows, inputs = recipe.rows, recipe.input_names
     if recipe.generator is not None:
-        rows, fetched = sum(recipe.generator.sizes(recipe.default_split)), True
+        drawn = _rows_drawn(card, variant)
+        if isinstance(drawn, str):
+            return _unusable(card.name, DataError(drawn))
+        rows, fetched = drawn, True
     else:
         path = stored_path(folder, card.name, card.key(variant))
         fetched = path.is_file()

@@ -10,7 +10,7 @@ import numpy as np
 from hgpbench import files, shipped
 from hgpbench.data import cards, places, store, tables
 from hgpbench.data.cards import Card, Recipe
-from hgpbench.data.names import data_folder, full_name, parse_name, stored_path
+from hgpbench.data.names import data_folder, expanded, full_name, parse_name, stored_path
 from hgpbench.data.synthetic import Generator
 from hgpbench.data.workspace import workspace
 from hgpbench.errors import DataError
@@ -135,7 +135,7 @@ def _card(name: str, variant: str | None, folder: Path) -> tuple[Card, str | Non
     """The card asked for; a name that looks like a file is one."""
     stem, _, after = name.partition(".yaml")
     if name != stem:
-        return cards.load(Path(f"{stem}.yaml").expanduser()), variant or after.removeprefix(":") or None
+        return cards.load(expanded(f"{stem}.yaml")), variant or after.removeprefix(":") or None
     if variant is None:
         name, variant = parse_name(name)
     card = cards.find(name, folder)

@@ -36,11 +36,11 @@ def read_matrix(path: Path, label: str) -> Array:
     return found[0]
 
 
-def _matrices(body: bytes, order: str) -> Iterator[bytes]:
-    """The top-level elements, unpacked."""
+def _matrices(body: bytes, order: str, packed: bool = False) -> Iterator[bytes]:
+    """The top-level elements, unpacked once: what unpacks to itself would never end."""
     for kind, content in _elements(body, order):
-        if kind == _COMPRESSED:
-            yield from _matrices(_inflate(content), order)
+        if kind == _COMPRESSED and not packed:
+            yield from _matrices(_inflate(content), order, packed=True)
         elif kind == _MATRIX:
             yield content
         else:

@@ -11,7 +11,15 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 def data_folder() -> Path:
     """Where datasets live: ``HGPBENCH_DATA``, else ``./datasets``."""
-    return Path(os.environ.get("HGPBENCH_DATA") or "datasets").expanduser()
+    return expanded(os.environ.get("HGPBENCH_DATA") or "datasets")
+
+
+def expanded(text: str) -> Path:
+    """A path as the user writes it, ``~`` being a home folder; DataError where that is nobody's."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise DataError(f"{text}: there is no such user's home folder; write the path in full") from None
 
 
 def parse_name(text: str) -> tuple[str, str | None]:

@@ -14,6 +14,7 @@ from hgpbench.data.fetch import FetchResult, build, result_of
 from hgpbench.data.names import data_folder, is_name, stored_path
 from hgpbench.data.workspace import workspace
 from hgpbench.errors import DataError
+from hgpbench.words import printable
 
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 _DELIMITERS = (",", ";", "\t", "|")
@@ -42,15 +43,15 @@ def import_table(
     if stored.exists() and not force:
         raise DataError(f"{stored}: a dataset of that name exists; choose another --name, or use --force")
     with workspace(stored) as scratch:
-        wanted = RawFile(file=path.name)
+        wanted = RawFile(file=_label(path))
         plain = raw.unpack(path, wanted, scratch)
         raw.verify(plain, wanted)
-        layout = _layout(plain, target, path.name)
+        layout = _layout(plain, target, wanted.file)
         recipe = _recipe(wanted, layout, target, inputs, missing)
         card = Card(
             name=name,
             path=path,
-            title=title or f"Own data from {path.name}",
+            title=title or f"Own data from {wanted.file}",
             licence="not stated",
             citation="not stated",
             default=ONLY,
@@ -78,6 +79,11 @@ def _recipe(
         )
     except ValidationError as error:
         raise DataError(f"{wanted.file}: {explain(error, {})}") from None
+
+
+def _label(path: Path) -> str:
+    """The file's name as it can be stored and shown; a folder may hold names that no text can."""
+    return printable(path.name).replace("\\", "_")
 
 
 def _checked_name(name: str) -> str:

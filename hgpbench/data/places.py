@@ -8,10 +8,12 @@ from urllib.parse import unquote
 
 from hgpbench.data import raw
 from hgpbench.data.cards import Card, RawFile, Recipe
-from hgpbench.data.download import download, is_url
+from hgpbench.data.download import MAX_BYTES, download, is_url
+from hgpbench.data.names import expanded
 from hgpbench.errors import DataError
 
 MIRROR = "HGPBENCH_MIRROR"
+_SLACK = 64 << 20  # bytes of an archive beside the file that is wanted
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def _obtain_one(wanted: RawFile, places: Iterator[str], workspace: Path) -> Obta
     failures: list[str] = []
     for place in places:
         try:
-            path = download(place, workspace) if is_url(place) else Path(place)
+            path = download(place, workspace, _most(wanted)) if is_url(place) else Path(place)
             plain = raw.unpack(path, wanted, workspace)
             return Obtained(plain, raw.verify(plain, wanted), place)
         except DataError as error:
@@ -44,6 +46,11 @@ def _obtain_one(wanted: RawFile, places: Iterator[str], workspace: Path) -> Obta
     )
 
 
+def _most(wanted: RawFile) -> int:
+    """Bytes that a download may have: its archive may hold more than the file, though not without end."""
+    return MAX_BYTES if wanted.bytes is None else min(4 * wanted.bytes + _SLACK, MAX_BYTES)
+
+
 def _places(card: Card, recipe: Recipe, wanted: RawFile, given: str | None) -> Iterator[str]:
     if given is not None:
         yield from _given(card, recipe, wanted, given)
@@ -52,12 +59,12 @@ def _places(card: Card, recipe: Recipe, wanted: RawFile, given: str | None) -> I
     if mirror:
         if is_url(mirror):
             yield from _under_address(f"{mirror.rstrip('/')}/{card.name}", wanted)
-        elif not Path(mirror).expanduser().is_dir():
+        elif not expanded(mirror).is_dir():
             raise DataError(
                 f"{MIRROR}={mirror}: no such folder; set it to a folder or an address, or unset it"
             )
         else:
-            yield from _in_folder(Path(mirror).expanduser(), card, wanted)
+            yield from _in_folder(expanded(mirror), card, wanted)
     yield from _in_folder(card.path.parent, card, wanted)
     yield from wanted.urls
 
@@ -69,7 +76,7 @@ def _given(card: Card, recipe: Recipe, wanted: RawFile, given: str) -> Iterator[
         else:
             yield given
         return
-    path = Path(given).expanduser()
+    path = expanded(given)
     if path.is_dir():
         found = list(_in_folder(path, card, wanted))
         if not found:

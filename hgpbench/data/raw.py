@@ -87,10 +87,11 @@ def _unwrap(path: Path, wrapping: str, name: str, workspace: Path, limit: int) -
 
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     """The member that is the wanted file, plain or wrapped, or else the only one."""
-    members = [info for info in archive.infolist() if not info.is_dir()]
+    members = [info for info in archive.infolist() if not info.filename.endswith("/")]
     for info in members:
         inside = PurePosixPath(info.filename.replace("\\", "/"))
-        if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0]:
+        first = inside.parts[0] if inside.parts else ":"  # a member may be called "." or nothing at all
+        if inside.is_absolute() or ".." in inside.parts or ":" in first:
             raise DataError(
                 f"the archive's member {info.filename!r} leads out of its folder; it is not safe to use"
             )

@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench import __version__, files
+from hgpbench.data import hdf5
 from hgpbench.data.split import Index, Split
 from hgpbench.errors import DataError
+from hgpbench.words import printable
 
 Array = NDArray[np.float64]
 FORMAT = 1
+PUBLISHED_TEST = "published_test"
 _CHUNK_BYTES = 1 << 20
 
 
@@ -103,7 +106,7 @@ def write(path: Path, table: Table, about: About) -> Description:
                 file.create_dataset("X", data=table.X, dtype="<f8", chunks=(chunk, n_inputs))
                 file.create_dataset("y", data=table.y, dtype="<f8", chunks=(chunk,))
                 if table.published_test is not None:
-                    file.create_dataset("published_test", data=table.published_test, dtype="<i8")
+                    file.create_dataset(PUBLISHED_TEST, data=table.published_test, dtype="<i8")
                 file.attrs.update(_to_attributes(described))
         except RuntimeError as error:  # what HDF5 makes of a failed write
             raise OSError(str(error)) from error
@@ -120,14 +123,23 @@ def read(path: Path) -> Table:
     """The whole dataset."""
     with _opened(path) as file:
         described = _description(file)
-        published = file["published_test"][...] if "published_test" in file else None
-        return Table(file["X"][...], file["y"][...], described.columns, described.target, published)
+        X, y = hdf5.values(file, "X"), hdf5.values(file, "y")
+        published = hdf5.values(file, PUBLISHED_TEST) if PUBLISHED_TEST in file else None
+        if published is not None:
+            _check_rows_of(published, len(y))
+        return Table(
+            X.astype(float, copy=False),
+            y.astype(float, copy=False),
+            described.columns,
+            described.target,
+            published,
+        )
 
 
 def published_test_rows(path: Path) -> int | None:
     """How many rows the published test set has, or None where no split was published."""
     with _opened(path) as file:
-        return len(file["published_test"]) if "published_test" in file else None
+        return int(hdf5.dataset(file, PUBLISHED_TEST).size) if PUBLISHED_TEST in file else None
 
 
 def verify(path: Path) -> Description:
@@ -152,12 +164,12 @@ def _check_space(part: Path, size: int) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     try:
-        with h5py.File(path, "r") as file:
+        with hdf5.opened(path) as file:
             yield file
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
-    except (OSError, KeyError, ValueError, TypeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
+    except hdf5.DAMAGE as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path}: not a readable dataset ({reason}); fetch it again with --force") from error
 
 
@@ -168,9 +180,10 @@ def _description(file: Any) -> Description:
             f"{file.filename}: not a dataset of format {FORMAT}; fetch it again with --force, "
             f"or import your own X and y with `hgpbench fetch --csv`"
         )
-    columns = tuple(json.loads(stored["columns"]))
+    columns = _texts(json.loads(stored["columns"]))
     rows = int(stored["rows"])
-    if file["X"].shape != (rows, len(columns)) or file["y"].shape != (rows,):
+    X, y = hdf5.dataset(file, "X"), hdf5.dataset(file, "y")
+    if X.shape != (rows, len(columns)) or y.shape != (rows,):
         raise DataError(
             f"{file.filename}: X and y do not have the shape that the attributes give; use --force"
         )
@@ -190,11 +203,24 @@ def _description(file: Any) -> Description:
     )
 
 
+def _texts(names: Any) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("the names of the columns are not a list of words")
+    return tuple(names)
+
+
+def _check_rows_of(published: Any, rows: int) -> None:
+    """The published test rows are rows of this dataset, each once."""
+    fine = published.ndim == 1 and published.dtype.kind in "iu"
+    if not fine or (published.size and not 0 <= published.min() <= published.max() < rows):
+        raise ValueError(f"{PUBLISHED_TEST} does not list rows of the dataset")
+
+
 def _to_attributes(described: Description) -> dict[str, Any]:
     about = described.about
-    own = {item.name: getattr(about, item.name) for item in fields(About)}
+    texts = [item.name for item in fields(About) if item.name not in ("split", "variant")]
     return {
-        **own,
+        **{name: printable(getattr(about, name), lines=True) for name in texts},
         "variant": about.variant or "",
         "split": json.dumps({"train": about.split.train, "test": about.split.test}),
         "format": FORMAT,

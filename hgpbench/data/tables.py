@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.data import matlab, text
+from hgpbench.data import hdf5, matlab, text
 from hgpbench.data.cards import Recipe
 from hgpbench.errors import DataError
 
@@ -48,9 +47,9 @@ def _read_matlab(path: Path, recipe: Recipe, label: str) -> Columns:
 
 def _read_hdf5(path: Path, recipe: Recipe, label: str) -> Columns:
     try:
-        with h5py.File(path, "r") as file:
-            X, y = (file[name][...] for name in ("X", "y"))
-    except (OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        with hdf5.opened(path) as file:
+            X, y = (hdf5.values(file, name) for name in ("X", "y"))
+    except hdf5.DAMAGE as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{label}: should be an HDF5 file with X and y ({reason})") from error
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y

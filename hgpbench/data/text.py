@@ -6,10 +6,11 @@ Rows are counted from 1 and without the header, blank lines and comments.
 import csv
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 import pandas as pd
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 
 from hgpbench.data.cards import Csv, Cut, Recipe
 from hgpbench.errors import DataError
-from hgpbench.words import nearest
+from hgpbench.words import listed, nearest
 
 Array = NDArray[np.float64]
 CHUNK = 250_000  # rows of text held at once
+_CHUNK_CELLS = 20_000_000  # likewise: rows may be wide
+LONGEST_LINE = 32 << 20  # characters; a hundred thousand columns have a tenth of it
 _SURPLUS = "\0surplus"  # one column more than there should be: pandas drops surplus cells silently
 # The content hash needs the nearest double. Since pandas 3.1 there is no other way, and the option warns.
 _OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
@@ -49,6 +52,8 @@ def read(path: Path, recipe: Recipe, layout: Csv, label: str) -> tuple[tuple[str
         raise DataError(f"{label}: not a text file in UTF-8 ({error.reason})") from error
     except pd.errors.EmptyDataError:
         blocks = []
+    except _LineTooLong as error:
+        raise DataError(f"{label}: {error}") from None
     except pd.errors.ParserError as error:
         raise DataError(f"{label}: {_explain_surplus(error, text)}") from error
     except ValueError as error:
@@ -62,20 +67,59 @@ def header_of(path: Path, layout: Csv, label: str) -> list[str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             line = _pass_header(file, layout)
-            names = [name.strip() for name in next(csv.reader([line], delimiter=layout.delimiter), [])]
+            names = [name.strip() for name in _cells(line, layout.delimiter)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{label}: not a text file in UTF-8 ({error})") from error
+    except _LineTooLong as error:
+        raise DataError(f"{label}: {error}") from None
+    if "\0" in line:
+        raise DataError(f"{label}: not a text file: its header has a NUL character")
     if not names:
         raise DataError(f"{label}: has no header line")
     return names
 
 
+def _cells(line: str, delimiter: str) -> list[str]:
+    if delimiter not in line and '"' not in line:  # one cell, which csv would refuse to be long
+        return [line] if line.strip() else []
+    return next(csv.reader([line], delimiter=delimiter), [])
+
+
 def _pass_header(file: TextIO, layout: Csv) -> str:
     """The header line, the file being left right behind it."""
-    while line := file.readline():
+    while line := file.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise _LineTooLong
         if line.strip() and not (layout.comment and line.startswith(layout.comment)):
             return line
     return ""
+
+
+class _LineTooLong(Exception):
+    """A line without end: reading it whole would take all memory."""
+
+    def __str__(self) -> str:
+        return f"a line is longer than {LONGEST_LINE:,} characters; this is not a table with one row a line"
+
+
+class _Lines:
+    """A file for pandas to read from, which ends where a line does not."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self._length = file, 0
+
+    def read(self, size: int = -1) -> str:
+        """The next characters."""
+        text = self._file.read(size)
+        first, last = text.find("\n"), text.rfind("\n")
+        # A piece is much shorter than a line may be, so only a line that began before it can be too long.
+        if self._length + (first if first >= 0 else len(text)) > LONGEST_LINE:
+            raise _LineTooLong
+        self._length = len(text) - last - 1 if last >= 0 else self._length + len(text)
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._file)
 
 
 @dataclass(frozen=True)
@@ -106,8 +150,9 @@ class _Text:
                 row += len(chunk)
 
     def _open(self, file: TextIO, types: dict[str, str]) -> Iterator[pd.DataFrame]:
+        guarded: Any = _Lines(file)
         return pd.read_csv(
-            file,
+            guarded,
             sep=self.layout.delimiter,
             header=None,
             names=[*self.names, _SURPLUS],
@@ -120,7 +165,7 @@ class _Text:
             skipinitialspace=True,
             engine="c",
             float_precision="round_trip" if _OLD_PANDAS else None,
-            chunksize=CHUNK,
+            chunksize=max(1, min(CHUNK, _CHUNK_CELLS // len(self.names))),
         )
 
 
@@ -135,22 +180,22 @@ def _column_names(path: Path, recipe: Recipe, layout: Csv, label: str) -> list[s
     if not layout.header:
         return list(recipe.columns or [])
     names = header_of(path, layout, label)
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
+    if len(set(names)) < len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
         raise DataError(
             f"{label}: the header has {repeated!r} more than once; columns need names of their own"
         )
     if recipe.columns is not None and names != recipe.columns:
-        raise DataError(f"{label}: the header is {names}, the card expects {recipe.columns}")
+        expected = listed(recipe.columns)
+        raise DataError(f"{label}: the header is {listed(names)}; the card expects {expected}")
     return names
 
 
 def _check_present(wanted: list[str], names: list[str], label: str) -> None:
+    there = set(names)
     for name in wanted:
-        if name not in names:
-            raise DataError(
-                f"{label}: has no column {name!r}{nearest(name, names)}; it has {', '.join(names)}"
-            )
+        if name not in there:
+            raise DataError(f"{label}: has no column {name!r}{nearest(name, names)}; it has {listed(names)}")
 
 
 def _numbers(chunk: pd.DataFrame, wanted: tuple[str, ...], recipe: Recipe, row: int, label: str) -> Array:

@@ -5,7 +5,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hgpbench.errors import DataError
@@ -26,6 +26,7 @@ def workspace(target: Path) -> Iterator[Path]:
     try:
         handle = _lock(scratch, target)
         _remove_leftovers(scratch, target)
+        _sweep(target.parent, scratch)
         yield scratch
     except OSError as error:
         raise DataError(_explain(error, target)) from error
@@ -40,7 +41,12 @@ def workspace(target: Path) -> Iterator[Path]:
 def _lock(scratch: Path, target: Path) -> int:
     while True:
         scratch.mkdir(parents=True, exist_ok=True)
-        handle = os.open(scratch, os.O_RDONLY)
+        if scratch.is_symlink():  # whatever it leads to is not ours to empty
+            raise DataError(f"{scratch}: is a symbolic link where a folder of ours should be; remove it")
+        try:
+            handle = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:  # another fetch took it for a leftover
+            continue
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -66,6 +72,25 @@ def _remove_leftovers(scratch: Path, target: Path) -> None:
         old.unlink()
     for part in target.parent.glob(f".{target.name}.*.part"):
         part.unlink()
+
+
+def _sweep(folder: Path, ours: Path) -> None:
+    """Remove the scratch folders that killed fetches of other datasets left; a living one holds its lock."""
+    for left in folder.glob(".*.h5.fetch"):
+        if left == ours or left.is_symlink() or not left.is_dir():
+            continue
+        with suppress(BlockingIOError, FileNotFoundError), _opened(left) as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _explain(error: OSError, target: Path) -> str:

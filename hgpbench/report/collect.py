@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -14,9 +14,11 @@ from hgpbench.bench.record import Record, Status
 from hgpbench.errors import RecordError
 from hgpbench.report import digest
 from hgpbench.report.digest import Digest
+from hgpbench.words import printable, printable_all
 
 State = Status | Literal["not run", "damaged"]
 Progress = Callable[[int, int], None]  # runs read so far, runs in all
+_LONGEST = 1_000  # characters of a reason
 _THREADS = min(8, os.cpu_count() or 1)
 
 
@@ -78,7 +80,7 @@ class Collection:
 def collect(path: Path, progress: Progress | None = None, names: Sequence[str] = ()) -> Collection:
     """Read one experiment's folder, or those of a results folder: all, or the named ones in their order."""
     if (path / manifest.MANIFEST).is_file():
-        return _read_all([(path, manifest.read(path))], (), progress)
+        return _read_all([(path, _plan(path))], (), progress)
     if not path.is_dir():
         raise RecordError(
             f"{path}: no such folder; give a results folder or one experiment's folder inside it"
@@ -87,9 +89,9 @@ def collect(path: Path, progress: Progress | None = None, names: Sequence[str] =
     every = sorted(file.parent for file in path.glob(f"*/{manifest.MANIFEST}"))
     for folder in [path / name for name in names] or every:
         try:
-            plans.append((folder, manifest.read(folder)))
+            plans.append((folder, _plan(folder)))
         except RecordError as error:
-            problems.append(str(error))
+            problems.append(printable(str(error)))
     if not plans:
         detail = f" ({problems[0]})" if problems else ""
         raise RecordError(
@@ -98,10 +100,27 @@ def collect(path: Path, progress: Progress | None = None, names: Sequence[str] =
     return _read_all(plans, tuple(problems), progress)
 
 
+def _plan(folder: Path) -> Manifest:
+    """The stored plan with words that can be shown."""
+    stored = manifest.read(folder)
+    entries = tuple(replace(e, label=printable(e.label), model=printable(e.model)) for e in stored.entries)
+    about = {"dataset": printable_all(stored.dataset), "split": printable_all(stored.split)}
+    return replace(stored, title=printable(stored.title), entries=entries, **about)
+
+
+def _results_folder(folder: Path, plan: Manifest) -> Path:
+    """The folder that the plan's runs are relative to; the experiment's own may be a link, either way."""
+    beside, behind = (Path.cwd() / folder).parent, folder.resolve().parent
+    tops = {Path(entry.folder).parts[0] for entry in plan.entries if Path(entry.folder).parts}
+    there = {path.name for path in beside.iterdir()}
+    return beside if tops & there else behind
+
+
 def _read_all(
     plans: list[tuple[Path, Manifest]], problems: tuple[str, ...], progress: Progress | None
 ) -> Collection:
-    planned = [(folder.resolve().parent, entry) for folder, plan in plans for entry in plan.entries]
+    roots = [(_results_folder(folder, plan), plan) for folder, plan in plans]
+    planned = [(root, entry) for root, plan in roots for entry in plan.entries]
     runs = iter(_read_runs(planned, progress))
     experiments = tuple(Experiment(plan, tuple(islice(runs, len(plan.entries)))) for _, plan in plans)
     return Collection(experiments, problems)
@@ -123,12 +142,20 @@ def _read_runs(planned: list[tuple[Path, Entry]], progress: Progress | None) -> 
 
 def _read_run(results: Path, entry: Entry) -> Run:
     folder = results / entry.folder
-    if not (folder / record.RECORD).is_file():
-        return Run(entry, folder, "not run")
     try:
-        stored = record.read(folder)
+        if ".." in folder.parts or Path(entry.folder).is_absolute():
+            raise RecordError(f"{entry.folder}: leads out of the results folder")
+        if not (folder / record.RECORD).is_file():
+            return Run(entry, folder, "not run")
+        stored = record.read_at(folder, entry.model, entry.seed)
+        shown = Record(**printable_all(vars(stored)))
         if stored.status != "done":
-            return Run(entry, folder, stored.status, stored.reason, stored)
-        return Run(entry, folder, "done", None, stored, digest.of_run(folder, stored))
-    except RecordError as error:
-        return Run(entry, folder, "damaged", f"{error}; run again with --force")
+            return Run(entry, folder, stored.status, _shortened(shown.reason), shown)
+        return Run(entry, folder, "done", None, shown, digest.of_run(folder, stored))
+    except (RecordError, OSError) as error:
+        return Run(entry, folder, "damaged", _shortened(f"{printable(str(error))}; run again with --force"))
+
+
+def _shortened(reason: str | None) -> str | None:
+    """A reason that a table can hold; the record keeps all of it."""
+    return reason if reason is None or len(reason) <= _LONGEST else f"{reason[:_LONGEST]} …"

@@ -1,12 +1,13 @@
 """What a report needs of one run's arrays, small enough to keep: ``scores.json`` beside the record.
 
 Scoring many mixtures takes time (a root search and pairs of components per point), so the outcome is kept
-beside the run, together with the hash of the record and of the code that made it; when either differs it is
-made afresh. Deleting the file is always safe.
+beside the run, together with the hash of the record, of the code that made it and of its own content; when
+one of them differs it is made afresh. Deleting the file is always safe.
 """
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from hgpbench import files, metrics
 from hgpbench.bench import record
 from hgpbench.bench.record import Arrays, Record
+from hgpbench.bench.stored import checked
 from hgpbench.errors import RecordError
 from hgpbench.report.facts import facts
 
@@ -53,7 +55,9 @@ def of_run(folder: Path, run: Record) -> Digest:
         return kept
     digest = compute(run, record.read_arrays(folder))
     try:
-        files.write_text(folder / SCORES, json.dumps({**key, **asdict(digest)}) + "\n")
+        body = {**key, **asdict(digest)}
+        text = json.dumps({**body, "checksum": files.checksum(body)})
+        files.write_text(folder / SCORES, text + "\n")
     except OSError:  # someone else's results, or a full disk: the report does not depend on keeping it
         return digest
     return digest
@@ -63,6 +67,8 @@ def compute(run: Record, arrays: Arrays) -> Digest:
     """Score a run and reduce its arrays."""
     if run.train_mean is None or run.train_var is None:
         raise RecordError("the record lacks the mean and variance of the training targets")
+    if not (math.isfinite(run.train_mean) and 0 <= run.train_var < math.inf):
+        raise RecordError("the mean and variance of the training targets are no such numbers")
     prediction = arrays.prediction
     if not all(np.all(np.isfinite(values)) for values in prediction.arrays().values()):
         raise RecordError("the predictions are not all finite")
@@ -103,15 +109,16 @@ def _thin(trace: NDArray[np.float64] | None) -> tuple[tuple[float, float, float]
 
 def _read(path: Path, key: dict[str, str]) -> Digest | None:
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-        if any(body.pop(name) != value for name, value in key.items()):
+        body = files.read_json(path)
+        if not isinstance(body, dict) or body.pop("checksum", None) != files.checksum(body):
             return None
-        for name in ("pit", "log_noise", "log_noise_truth", "log_latent"):
-            body[name] = tuple(body[name])
-        body["trace"] = tuple(tuple(row) for row in body["trace"])
-        return Digest(**body)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        if any(body.get(name) != value for name, value in key.items()):
+            return None
+        kept = checked(Digest, body)
+    except (OSError, ValueError):
         return None
+    # The checksum is no secret: what tables and plots rely on is looked at as well.
+    return kept if kept.scores.keys() >= metrics.METRICS.keys() and len(kept.pit) == PIT_BINS else None
 
 
 @cache

@@ -4,6 +4,7 @@ import re
 
 from hgpbench.report.document import Document
 from hgpbench.report.tables import Cell, Table
+from hgpbench.words import printable
 
 _WIDE = 40  # characters; the columns of shorter cells are narrow
 _TEX = {
@@ -37,7 +38,7 @@ def latex(document: Document) -> str:
 
 def tex(text: str) -> str:
     """Text with LaTeX's special characters made harmless."""
-    return _TEX_SPECIAL.sub(lambda match: _TEX[match[0]], text)
+    return _TEX_SPECIAL.sub(lambda match: _TEX[match[0]], printable(text))
 
 
 def _table(table: Table) -> str:

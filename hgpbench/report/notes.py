@@ -30,7 +30,8 @@ def dataset_name(experiment: Experiment) -> str:
 
 
 def _data(experiment: Experiment) -> str:
-    sizes = sorted({(r.n_train, r.n_test, r.n_inputs) for r in experiment.finished if r.n_train is not None})
+    every = {(r.n_train, r.n_test, r.n_inputs) for r in experiment.finished}
+    sizes = sorted((n, t, d) for n, t, d in every if n is not None and t is not None and d is not None)
     said = "; ".join(f"{n:,} training rows, {t:,} test rows, {_inputs(d)}" for n, t, d in sizes)
     split = ", ".join(
         f"{key} {value}" for key, value in experiment.manifest.split.items() if value is not None
@@ -39,7 +40,7 @@ def _data(experiment: Experiment) -> str:
     return f"Data: {dataset_name(experiment)}{f', {said}' if said else ''}{asked}."
 
 
-def _inputs(count: int | None) -> str:
+def _inputs(count: int) -> str:
     return "1 input" if count == 1 else f"{count} inputs"
 
 
@@ -121,9 +122,9 @@ def _label_machines(experiment: Experiment, label: str) -> set[str]:
 
 
 def _machine(provenance: dict[str, Any]) -> str:
-    machine = provenance.get("machine", {})
+    machine = _mapping(provenance, "machine")
     parts = [str(machine["cpu"])] if "cpu" in machine else []
-    if "memory" in machine:
+    if isinstance(machine.get("memory"), int | float):
         parts.append(f"{units.show_bytes(machine['memory'])} memory")
     if "os" in machine:
         parts.append(str(machine["os"]))
@@ -145,15 +146,21 @@ def _sources(experiment: Experiment) -> list[str]:
 
 
 def _versions(provenance: dict[str, Any]) -> str:
-    versions = provenance.get("versions", {})
+    versions = _mapping(provenance, "versions")
     shown = [
         f"{name} {versions[name]}" for name in ("hgpbench", "python", "numpy", "scipy") if name in versions
     ]
-    source = provenance.get("source", {})
+    source = _mapping(provenance, "source")
     if source.get("git_sha"):
         changed = " with uncommitted changes" if source.get("git_dirty") else ""
-        shown.append(f"commit {source['git_sha'][:10]}{changed}")
+        shown.append(f"commit {str(source['git_sha'])[:10]}{changed}")
     return ", ".join(shown)
+
+
+def _mapping(provenance: dict[str, Any], name: str) -> dict[str, Any]:
+    """A part of what a record says of its origin; other versions may say it in another way, or not."""
+    part = provenance.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def _grouped(experiment: Experiment, key: Callable[[Record], str]) -> dict[str, int]:

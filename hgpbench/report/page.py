@@ -7,6 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from hgpbench import __version__
 from hgpbench.report.document import Document
 from hgpbench.report.pictures import Drawn, Picture
+from hgpbench.words import printable
 
 TEMPLATE = "page.html.j2"
 _MOST_SVG_BYTES = 400_000  # a larger drawing is smaller, and quicker to show, as pixels
@@ -20,6 +21,7 @@ def page(document: Document, drawn: Drawn) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_shown,
     )
     pictures = {name: [(each, _address(each)) for each in shown] for name, shown in drawn.items()}
     template = environment.get_template(TEMPLATE)
@@ -30,6 +32,11 @@ def page(document: Document, drawn: Drawn) -> str:
         closings=[closing for closing in document.closings if closing.tables],
         version=__version__,
     )
+
+
+def _shown(value: object) -> object:
+    """Text of others cannot steer the page; what jinja has rendered already is a type of its own."""
+    return printable(value) if type(value) is str else value
 
 
 def _address(picture: Picture) -> str:

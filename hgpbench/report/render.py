@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
@@ -15,8 +16,10 @@ from hgpbench.report import compare, notes, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.document import Document, Section
 from hgpbench.report.tables import Cell, Table
+from hgpbench.words import printable
 
 Pictures = Mapping[str, Sequence[tuple[str, str]]]  # experiment -> (title, address) of each plot
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 NO_PICTURES: Pictures = MappingProxyType({})
 
 
@@ -24,7 +27,7 @@ def markdown(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     """The report as Markdown, with the pictures of each experiment under its words."""
     blocks = []
     for section in document.sections:
-        blocks += [f"## {section.title}", *_markdown_tables(section.tables)]
+        blocks += [f"## {_plain(section.title)}", *_markdown_tables(section.tables)]
         if section.findings:
             blocks += ["**Differences**", _bullets(section.findings)]
         for remarks in section.addition.remarks:
@@ -105,12 +108,17 @@ def _markdown_table(table: Table) -> str:
 
 
 def _markdown_cell(cell: Cell) -> str:
-    text = cell.text.replace("|", "\\|")
+    text = _plain(cell.text).replace("|", "\\|")
     return f"**{text}**" if cell.is_best else text
 
 
 def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+    return "\n".join(f"- {_plain(line)}" for line in lines)
+
+
+def _plain(text: str) -> str:
+    """One line of Markdown; tags in it would be passed on to the page that it becomes."""
+    return _TAG.sub(r"\<", printable(text))
 
 
 def _place(experiment: Experiment) -> dict[str, Any]:
@@ -130,7 +138,7 @@ def _run_line(experiment: Experiment, run: Run) -> dict[str, Any]:
         "seed": run.entry.seed,
         "status": run.state,
         "reason": run.reason,
-        "folder": run.entry.folder,
+        "folder": printable(run.entry.folder),
         **{name: values.get(name) for name in summary.QUANTITIES},
     }
 

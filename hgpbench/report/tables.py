@@ -7,6 +7,7 @@ from hgpbench.metrics import METRICS
 from hgpbench.report import numbers, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.summary import Row, Stat
+from hgpbench.words import printable
 
 SCORES = ("smse", "msll", "msll_gaussian", "nlpd", "rmse", "crps")
 INTERVALS_AND_COSTS = ("coverage95", "width95", *summary.COSTS)
@@ -74,7 +75,7 @@ def unfinished_table(experiment: Experiment) -> Table | None:
             seed_span(run.entry.seed for run in runs),
             state,
             reason or numbers.ABSENT,
-            runs[0].entry.folder,
+            printable(runs[0].entry.folder),
         )
         for (label, state, reason), runs in groups.items()
     ]

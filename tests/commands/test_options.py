@@ -20,7 +20,9 @@ def test_seeds(repeats: int | None, seeds: str | None, chosen: tuple[int, ...] |
     assert chosen_seeds(repeats, seeds) == chosen
 
 
-@pytest.mark.parametrize("seeds", ["", "x", "-1", "3-1", "0-10000", "1;2", "1,,2", "1.5"])
+@pytest.mark.parametrize(
+    "seeds", ["", "x", "-1", "3-1", "0-10000", "1;2", "1,,2", "1.5", ",".join(["0-9999"] * 20)]
+)
 def test_what_is_no_seed_is_named(seeds: str) -> None:
     with pytest.raises(ConfigError, match="--seeds"):
         chosen_seeds(None, seeds)

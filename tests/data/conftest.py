@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,7 +36,10 @@ class Server:
     answers: dict[str, bytes | tuple[int, bytes]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)  # so many times 503 first
     cut: set[str] = field(default_factory=set)  # promise the whole body, send half
+    drips: dict[str, str] = field(default_factory=dict)  # a byte at a time, in "head" or "body", without end
+    moved: dict[str, str] = field(default_factory=dict)  # redirects
     asked: list[str] = field(default_factory=list)
+    closing: threading.Event = field(default_factory=threading.Event)
 
 
 @pytest.fixture
@@ -45,11 +49,31 @@ def server() -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             state.asked.append(self.path)
+            if self.path in state.drips:
+                self.drip(state.drips[self.path])
+                return
+            if self.path in state.moved:
+                self.send_response(302)
+                self.send_header("Location", state.moved[self.path])
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             status, body = _answer(state, self.path)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body[: len(body) // 2] if self.path in state.cut else body)
+
+        def drip(self, part: str) -> None:
+            self.close_connection = True
+            self.wfile.write(b"HTTP/1.0 200 OK\r\n" + (b"\r\n" if part != "head" else b"X-Slow: "))
+            piece = b"x" * (1 << 16 if part == "flood" else 1)
+            with suppress(OSError):  # the client is gone
+                while not state.closing.is_set():
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+                    if part != "flood":
+                        state.closing.wait(0.05)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing."""
@@ -59,6 +83,7 @@ def server() -> Iterator[Server]:
         thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield state
+        state.closing.set()
         http.shutdown()
         thread.join()
 

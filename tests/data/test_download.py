@@ -3,12 +3,14 @@
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hgpbench.data import download
+from hgpbench.data.fetch import fetch
 from hgpbench.errors import DataError
-from tests.data.conftest import Server
+from tests.data.conftest import Server, left_in
 
 
 @pytest.fixture
@@ -105,3 +107,69 @@ def test_the_bar_bears_a_server_that_does_not_say_how_much() -> None:
 )
 def test_addresses_are_told_from_paths(text: str, is_one: bool) -> None:
     assert download.is_url(text) is is_one
+
+
+def test_an_answer_without_end_is_cut_off(folder: Path, server: Server) -> None:
+    server.drips["/d"] = "flood"
+    with pytest.raises(DataError, match="sends more than the 1,000,000 bytes"):
+        download.download(f"{server.url}/d", folder, 1_000_000)
+    assert not any(folder.iterdir())
+
+
+def test_an_answer_that_is_known_to_be_too_long_is_not_begun(folder: Path, server: Server) -> None:
+    server.answers["/d"] = b"x" * 2_000_000
+    with pytest.raises(DataError, match="2,000,000 bytes"):
+        download.download(f"{server.url}/d", folder, 1_000_000)
+    assert not any(folder.iterdir())
+
+
+def test_the_card_s_size_bounds_a_download(folder: Path, server: Server, make_card: Any) -> None:
+    server.drips["/small.csv"] = "flood"
+    make_card(files=[{"file": "small.csv", "urls": [f"{server.url}/small.csv"], "bytes": 30}])
+    with pytest.raises(DataError, match="sends more than"):
+        fetch("small")
+    assert left_in(folder) == []
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_drops_are_not_waited_for(
+    part: str, folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, naps: list[float]
+) -> None:
+    monkeypatch.setattr(download, "PATIENCE", 0.4)
+    monkeypatch.setattr(download, "RETRIES", 2)
+    server.drips["/d"] = part
+    start = time.monotonic()
+    with pytest.raises(DataError, match="too slow"):
+        download.download(f"{server.url}/d", folder)
+    assert time.monotonic() - start < 5
+    assert not [path for path in folder.iterdir() if path.suffix == ".download"]
+    assert server.asked == ["/d"]
+
+
+def test_a_redirect_is_followed_to_another_address(folder: Path, server: Server) -> None:
+    server.moved["/old"] = "/new"
+    server.answers["/new"] = b"here"
+    assert download.download(f"{server.url}/old", folder).read_bytes() == b"here"
+
+
+@pytest.mark.parametrize("place", ["file:///etc/passwd", "ftp://x/y", "gopher://x", "data:,x", "//[bad"])
+def test_a_redirect_to_anything_but_the_web_is_refused(place: str, folder: Path, server: Server) -> None:
+    server.moved["/old"] = place
+    with pytest.raises(DataError):
+        download.download(f"{server.url}/old", folder)
+    assert not any(folder.iterdir())
+
+
+def test_a_redirect_never_leaves_encryption() -> None:
+    with pytest.raises(DataError, match="unencrypted"):
+        download.next_address("https://a/b", "http://a/b")
+    assert download.next_address("https://a/b", "/c") == "https://a/c"
+    assert download.next_address("http://a/b", "https://c/d") == "https://c/d"
+
+
+def test_redirects_in_a_circle_end(folder: Path, server: Server) -> None:
+    server.moved["/a"] = "/b"
+    server.moved["/b"] = "/a"
+    with pytest.raises(DataError, match="redirects"):
+        download.download(f"{server.url}/a", folder)
+    assert len(server.asked) < 12

@@ -100,7 +100,7 @@ def test_markdown_tables_are_aligned_and_well_formed(experiment) -> None:
         assert len({len(line) for line in lines}) == 1
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
     assert re.search(r"\*\*0\.\d+ ± 0\.\d+\*\*", text)
-    assert r"ValueError: a\|b and 100 % <more>_" in text
+    assert r"ValueError: a\|b and 100 % \<more>_" in text
 
 
 def test_latex_escapes_what_users_wrote(experiment) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hgpbench.bench import record
 from hgpbench.bench.record import Arrays
 from hgpbench.report.collect import Experiment
+from hgpbench.words import printable
 
 Array = NDArray[Any]
 
@@ -29,7 +30,7 @@ def input_names(arrays: Arrays) -> list[str]:
     """Names of the inputs for axes; records of older versions do not tell them."""
     known = arrays.extras.get("input_names")
     if known is not None:
-        return [name.decode("utf-8") for name in known.tolist()]
+        return [printable(name.decode("utf-8", errors="replace")) for name in known.tolist()]
     count = arrays.extras["X_test"].shape[1]
     return ["input"] if count == 1 else [f"input {place + 1}" for place in range(count)]
 

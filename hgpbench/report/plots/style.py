@@ -74,6 +74,7 @@ def context() -> AbstractContextManager[None]:
             "grid.linewidth": 0.6,
             "legend.frameon": False,
             "legend.handlelength": 3.2,  # long enough to tell the dashes apart
+            "text.parse_math": False,  # a dollar in a name is a dollar
             "svg.hashsalt": "hgpbench",  # the same plot is the same file
         }
     )

@@ -1,0 +1,57 @@
+"""What runs should cost, told by earlier ones: every record is read once, however many runs are due."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from hgpbench.bench import record as records
+from hgpbench.bench.job import Job
+
+
+def estimate(jobs: Iterable[Job], results: Path) -> tuple[float, int]:
+    """Seconds that the jobs should take one after the other, and how many runs nothing is known of."""
+    known: dict[Path, _Times] = {}
+    total, unknown = 0.0, 0
+    for job in jobs:
+        folder = results / job.folder.parent  # of all runs of the model on the dataset
+        if folder not in known:
+            known[folder] = _times(folder)
+        seconds = known[folder].of(_setting(job.params, job.split))
+        if seconds is None:
+            unknown += 1
+        else:
+            total += seconds
+    return total, unknown
+
+
+@dataclass
+class _Times:
+    """Total times of the finished runs of a model on a dataset, by setting."""
+
+    by_setting: dict[str, list[float]] = field(default_factory=dict)
+    means: dict[str, float] = field(default_factory=dict)
+
+    def of(self, setting: str) -> float | None:
+        """The mean of the same setting, or else of all."""
+        key = setting if setting in self.by_setting else ""
+        if key not in self.means and self.by_setting:
+            times = self.by_setting.get(key) or [t for each in self.by_setting.values() for t in each]
+            self.means[key] = mean(times)
+        return self.means.get(key)
+
+
+def _times(folder: Path) -> _Times:
+    times = _Times()
+    for path in folder.glob("*/"):
+        record = records.find(path)
+        if record is not None and record.status == "done" and "total_wall" in record.timings:
+            setting = _setting(record.params, record.split)
+            times.by_setting.setdefault(setting, []).append(record.timings["total_wall"])
+    return times
+
+
+def _setting(params: dict[str, Any], split: dict[str, Any]) -> str:
+    return json.dumps([params, split], sort_keys=True, default=str)

@@ -1,0 +1,62 @@
+"""Large plans: work in proportion to runs and records, and a bound on both."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from hgpbench import config
+from hgpbench.bench import record as records
+from hgpbench.bench.campaign import Campaign, Options, estimate, prepare
+from hgpbench.bench.record import Record
+from hgpbench.config import yamlfile
+from hgpbench.errors import ConfigError
+
+
+def campaign(results: Path, labels: int, seeds: int) -> Campaign:
+    models = "".join(f"  l{i}: {{model: gp, max_iter: {i + 1}}}\n" for i in range(labels))
+    text = f"name: big\ndataset: toy\nsplit: {{train: 40, test: 20}}\nrepeats: {seeds}\nmodels:\n{models}"
+    return prepare(config.check(yamlfile.parse(text, Path("big.yaml"))), Options(results))
+
+
+def finish(results: Path, planned: Campaign, label: str, seconds: float) -> None:
+    for each in planned.planned:
+        if each.job.label == label:
+            done = Record(status="done", reason=None, **each.job.described(), timings={"total_wall": seconds})
+            records.write(results / each.job.folder, done)
+
+
+def test_more_runs_than_a_command_can_hold_are_refused_at_once(tmp_path: Path) -> None:
+    start = time.process_time()
+    with pytest.raises(ConfigError, match=r"big\.yaml: 2,000,000 runs .*--only or --seeds"):
+        campaign(tmp_path, 2_000, 1_000)
+    assert time.process_time() - start < 10
+
+
+def test_each_record_is_read_once_for_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = campaign(tmp_path, 3, 40)
+    finish(tmp_path, planned, "l0", 2.0)
+    planned = campaign(tmp_path, 3, 60)
+    asked = []
+    real = records.find
+    monkeypatch.setattr(records, "find", lambda folder: asked.append(folder) or real(folder))
+    seconds, unknown = estimate(planned)
+    assert len(planned.due) == 140
+    assert (seconds, unknown) == (280.0, 0)
+    assert len(asked) == 40
+
+
+def test_runs_of_the_same_setting_tell_most(tmp_path: Path) -> None:
+    planned = campaign(tmp_path, 2, 2)
+    finish(tmp_path, planned, "l0", 2.0)
+    assert estimate(campaign(tmp_path, 2, 3)) == (2.0 + 3 * 2.0, 0)
+    finish(tmp_path, planned, "l1", 10.0)
+    assert estimate(campaign(tmp_path, 2, 3)) == (2.0 + 10.0, 0)
+    assert estimate(campaign(tmp_path / "elsewhere", 2, 3)) == (0.0, 6)
+
+
+def test_records_without_times_tell_nothing(tmp_path: Path) -> None:
+    planned = campaign(tmp_path, 1, 1)
+    job = planned.planned[0].job
+    records.write(tmp_path / job.folder, Record(status="done", reason=None, **job.described()))
+    assert estimate(campaign(tmp_path, 1, 2)) == (0.0, 1)
