@@ -75,9 +75,9 @@ class Checkpoint:
 
     def _read(self, path: Path) -> None:
         with path.open("rb") as file:
-            found, expected = file.read(SEAL_BYTES), _seal(file)
-        if found != expected:
-            same_version = found.startswith(_TITLE)
+            seal, expected = file.read(SEAL_BYTES), _seal(file)
+        if seal != expected:
+            same_version = seal.startswith(_TITLE)
             reason = "a damaged checkpoint" if same_version else "a checkpoint of another version"
             _log.warning("%s: %s is not continued; the fit starts anew", path, reason)
             return

@@ -1,1 +1,1 @@
-"""The equations: numpy and scipy only, functions and small frozen results; no files, no printing."""
+"""The equations, in the symbols of NOTATION.md: numpy, scipy and `la` only; no files, no printing."""
