@@ -24,6 +24,7 @@ PREDICTIONS = "predictions.h5"
 LOG = "log.txt"
 CHECKPOINT = "checkpoint.h5"  # of a fit under way; gone once the run has ended
 
+Stamp = tuple[int, int]  # number and time of a file
 Status = Literal["done", "failed", "timeout", "memory", "killed", "skipped"]
 
 
@@ -125,6 +126,15 @@ def read_arrays(folder: Path) -> Arrays:
             return Arrays(file["index"][...], file["y"][...], Prediction(**moments), trace, extras)
     except (OSError, KeyError, TypeError) as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
+
+
+def stamp(folder: Path) -> Stamp | None:
+    """Which record lies in a folder, without reading it: each one is a new file."""
+    try:
+        found = (folder / RECORD).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def log_tail(folder: Path, lines: int = 20) -> list[str]:

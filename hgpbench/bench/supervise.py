@@ -1,6 +1,5 @@
 """Runs as supervised processes: limits are kept, every ending leaves a record, an interrupt ends cleanly."""
 
-import fcntl
 import json
 import os
 import signal
@@ -18,11 +17,11 @@ from types import FrameType
 from typing import IO, Any, Protocol
 
 from hgpbench import units
-from hgpbench.bench import child
+from hgpbench.bench import child, locks
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
-from hgpbench.bench.record import Record, Status
+from hgpbench.bench.record import Record, Stamp, Status
 from hgpbench.config import Limits
 
 POLL = 0.05  # seconds
@@ -69,6 +68,8 @@ class Supervisor:
     server: ForkServerContext  # see forks.warm
     parallel: int = 1
     fail_fast: bool = False
+    stamps: dict[str, Stamp | None] = field(default_factory=dict)  # the records there when this was planned
+    taken: set[str] = field(default_factory=set)  # identities that another process ran since then
     _running: list[_Run] = field(default_factory=list)
 
     def run(self, jobs: list[Job]) -> dict[str, Record | None]:
@@ -103,12 +104,16 @@ class Supervisor:
 
     def _start(self, job: Job, ended: dict[str, Record | None]) -> None:
         folder = self.results / job.folder
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = _lock(folder / ".lock")
-        if lock is None:
-            ended[job.identity] = None
-            self.watcher.finished(job, None)
+        lock = locks.hold(locks.of_run(folder))
+        record = self._run_since(job, folder) if lock else None
+        if lock is None or record is not None:
+            if lock is not None:
+                lock.close()
+                self.taken.add(job.identity)
+            ended[job.identity] = record
+            self.watcher.finished(job, record)
             return
+        folder.mkdir(parents=True, exist_ok=True)
         attempt = uuid.uuid4().hex
         ours, theirs = self.server.Pipe()
         origin = {**self.origin, "attempt": attempt}
@@ -117,6 +122,13 @@ class Supervisor:
         theirs.close()
         self._running.append(_Run(job, folder, attempt, process, ours, lock, time.monotonic()))
         self.watcher.started(job)
+
+    def _run_since(self, job: Job, folder: Path) -> Record | None:
+        """The record of a run that another process has finished since this one was planned."""
+        if records.stamp(folder) == self.stamps.get(job.identity):
+            return None
+        record = records.find(folder)
+        return None if record is None or record.status == "killed" else record
 
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
         for line in _progress_lines(run):
@@ -182,17 +194,6 @@ def _kill_group(process: BaseProcess) -> None:
         os.killpg(process.pid or 0, signal.SIGKILL)
     process.kill()
     process.join()
-
-
-def _lock(path: Path) -> IO[str] | None:
-    """Hold the folder for this process; the system lets go of it whenever the process ends."""
-    file = path.open("w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return file
 
 
 @contextmanager
