@@ -116,7 +116,7 @@ def _write_manifest(campaign: Campaign) -> None:
     folder = options.results / experiment.name
     jobs = [planned.job for planned in campaign.planned]
     new, settings = plan.manifest(experiment, jobs), plan.settings(experiment, jobs)
-    manifests.write(folder, new.merged_with(manifests.find(folder), settings))
+    manifests.update(folder, lambda older: new.merged_with(older, settings))
 
 
 def _set_aside(folder: Path) -> None:

@@ -4,15 +4,19 @@ A run's folder is computed from what was run, not from the experiment that asked
 runs; the manifest lists, for each label and seed, the folder to look into, whether or not it is finished yet.
 """
 
+import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hgpbench import files
+from hgpbench.bench import locks
 from hgpbench.errors import RecordError
 
 MANIFEST = "experiment.json"
+LOCK = ".experiment.lock"
 FORMAT = 1
 
 
@@ -52,8 +56,16 @@ class Manifest:
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Store the manifest of an experiment."""
-    files.write_text(folder / MANIFEST, json.dumps({"format": FORMAT, **asdict(manifest)}, indent=1) + "\n")
+    """Store the manifest of an experiment, with a checksum of what it says."""
+    body = {"format": FORMAT, **asdict(manifest)}
+    text = json.dumps({**body, "checksum": checksum(body)}, indent=1)
+    files.write_text(folder / MANIFEST, text + "\n")
+
+
+def update(folder: Path, change: Callable[[Manifest | None], Manifest]) -> None:
+    """Replace the manifest by what becomes of it; commands that do so at the same time take turns."""
+    with locks.holding(folder / LOCK):
+        write(folder, change(find(folder)))
 
 
 def read(folder: Path) -> Manifest:
@@ -61,16 +73,32 @@ def read(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
-        if body.pop("format") != FORMAT:
-            raise RecordError(
-                f"{path}: not a manifest of format {FORMAT}; another version of hgpbench wrote it"
-            )
+        _check(path, body)
+        del body["format"]
         entries = tuple(Entry(**entry) for entry in body.pop("entries"))
         return Manifest(entries=entries, **body)
     except FileNotFoundError:
         raise RecordError(f"{path}: no manifest; run the experiment first") from None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
+
+
+def _check(path: Path, body: dict[str, Any]) -> None:
+    """Whether a manifest is of our format and says what was written; its checksum is taken out."""
+    if body["format"] != FORMAT:
+        raise RecordError(f"{path}: not a manifest of format {FORMAT}; another version of hgpbench wrote it")
+    # Manifests had no checksum at first; those stay readable.
+    if "checksum" in body and body.pop("checksum") != checksum(body):
+        raise RecordError(
+            f"{path}: checksum does not match; the file was damaged or edited: move it away and type the "
+            "run command again, which keeps every finished run"
+        )
+
+
+def checksum(body: dict[str, Any]) -> str:
+    """Hash of what a manifest says, whatever the order of its keys and its spaces."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def find(folder: Path) -> Manifest | None:
