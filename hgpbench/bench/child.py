@@ -5,19 +5,18 @@ nobody is watching any more, and the run ends too. The record is written here, b
 numbers: a supervisor killed a moment later loses nothing.
 """
 
-import json
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
-import time
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from hgpbench.bench import record as records
+from hgpbench.bench.channel import Reporter
 from hgpbench.bench.execute import execute, peak_memory
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record, Status
@@ -26,32 +25,9 @@ from hgpbench.errors import HgpbenchError, Refusal
 
 _log = logging.getLogger(__name__)
 
-REPORT_EVERY = 0.2  # seconds between progress lines
-
-
-class Reporter:
-    """Progress towards the supervisor, not more often than a reader can use."""
-
-    def __init__(self, channel: Connection) -> None:
-        self._channel = channel
-        self._last = ("", 0.0)
-
-    def __call__(self, phase: str, step: int, total: int | None, bound: float | None) -> None:
-        now = time.monotonic()
-        if phase == self._last[0] and now - self._last[1] < REPORT_EVERY:
-            return
-        self._last = (phase, now)
-        line = {
-            "phase": phase,
-            "step": step,
-            "total": total,
-            "bound": None if bound is None else float(bound),
-        }
-        self._channel.send_bytes(json.dumps(line).encode())
-
 
 def main(
-    folder: Path, job: Job, origin: dict[str, Any], channel: Connection, environment: dict[str, str]
+    folder: Path, job: Job, origin: dict[str, Any], channel: socket.socket, environment: dict[str, str]
 ) -> None:
     """Run a job, in the supervisor's environment, and leave its record in the folder."""
     os.setsid()  # a terminal's interrupt reaches the supervisor alone, and the group can be ended whole
@@ -99,8 +75,8 @@ def _leave(folder: Path, job: Job, origin: dict[str, Any], status: Status, reaso
     )
 
 
-def _end_with_supervisor(channel: Connection) -> None:
+def _end_with_supervisor(channel: socket.socket) -> None:
     """Block until the supervisor is gone, then end this process and all that it started."""
-    with suppress(EOFError, OSError):
-        channel.recv_bytes()
+    with suppress(OSError):
+        channel.recv(1)
     os.killpg(os.getpgrp(), signal.SIGKILL)

@@ -1,15 +1,14 @@
 """Runs as supervised processes: limits are kept, every ending leaves a record, an interrupt ends cleanly."""
 
-import json
 import os
 import signal
+import socket
 import time
 import uuid
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -19,15 +18,18 @@ from typing import IO, Any, Protocol
 from hgpbench import units
 from hgpbench.bench import child, locks
 from hgpbench.bench import record as records
+from hgpbench.bench.channel import Listener, Told
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
 from hgpbench.bench.record import Record, Stamp, Status
 from hgpbench.config import Limits
 
 POLL = 0.05  # seconds
+PATIENCE = 10.0  # seconds for a killed process to be gone; one that waits for a dead disk may take for ever
 WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine
 
 _OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # not the run's own doing
+_NAMES = {kind.value: kind.name for kind in signal.Signals}
 
 
 class Interrupted(Exception):
@@ -38,7 +40,7 @@ class Watcher(Protocol):
     """Who is told what happens: a progress bar, or nobody."""
 
     def started(self, job: Job) -> None: ...
-    def progressed(self, job: Job, line: dict[str, Any]) -> None: ...
+    def progressed(self, job: Job, told: Told) -> None: ...
     def finished(self, job: Job, record: Record | None) -> None: ...
 
 
@@ -50,7 +52,7 @@ class _Run:
     folder: Path
     attempt: str
     process: BaseProcess
-    channel: Connection  # progress comes in; its end tells the run that we are gone
+    listener: Listener  # progress comes in; the end of its channel tells the run that we are gone
     lock: IO[str]
     started: float
     weighed: float = 0.0  # when its memory was looked at last
@@ -115,12 +117,12 @@ class Supervisor:
             return
         folder.mkdir(parents=True, exist_ok=True)
         attempt = uuid.uuid4().hex
-        ours, theirs = self.server.Pipe()
+        ours, theirs = socket.socketpair()
         origin = {**self.origin, "attempt": attempt}
         process = self.server.Process(target=child.main, args=(folder, job, origin, theirs, dict(os.environ)))
         process.start()
         theirs.close()
-        self._running.append(_Run(job, folder, attempt, process, ours, lock, time.monotonic()))
+        self._running.append(_Run(job, folder, attempt, process, Listener(ours), lock, time.monotonic()))
         self.watcher.started(job)
 
     def _run_since(self, job: Job, folder: Path) -> Record | None:
@@ -131,8 +133,9 @@ class Supervisor:
         return None if record is None or record.status == "killed" else record
 
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
-        for line in _progress_lines(run):
-            self.watcher.progressed(run.job, line)
+        told = run.listener.latest()
+        if told is not None:
+            self.watcher.progressed(run.job, told)
         wall, memory, now = self.limits.wall, self.limits.memory, time.monotonic()
         if run.process.exitcode is not None:
             self._end(run, *_verdict(run.process.exitcode), ended)
@@ -152,7 +155,7 @@ class Supervisor:
             record = self._record_for(run, status, reason)
             records.write(run.folder, record)
         self._running.remove(run)
-        run.channel.close()
+        run.listener.channel.close()
         run.lock.close()
         ended[run.job.identity] = record
         self.watcher.finished(run.job, record)
@@ -175,17 +178,11 @@ def _verdict(code: int) -> tuple[Status, str]:
     """What an exit code says of a run that left no record."""
     if code >= 0:
         return "failed", f"the run's process ended with exit code {code} and left no record; see its log"
-    name = signal.Signals(-code).name
-    if signal.Signals(-code) in _OUTSIDE:
+    name = _NAMES.get(-code, f"signal {-code}")  # those for real time have no name
+    if -code in _OUTSIDE:
         hint = ", perhaps for want of memory" if -code == signal.SIGKILL else ""
         return "killed", f"ended from outside by {name}{hint}; the next run starts it again"
     return "failed", f"the run's process crashed ({name}); see its log"
-
-
-def _progress_lines(run: _Run) -> Iterator[dict[str, Any]]:
-    with suppress(EOFError, OSError):  # it ended while we listened
-        while run.channel.poll():
-            yield json.loads(run.channel.recv_bytes())
 
 
 def _kill_group(process: BaseProcess) -> None:
@@ -193,7 +190,7 @@ def _kill_group(process: BaseProcess) -> None:
     with suppress(ProcessLookupError, PermissionError):  # all gone already, or not yet a group of its own
         os.killpg(process.pid or 0, signal.SIGKILL)
     process.kill()
-    process.join()
+    process.join(PATIENCE)
 
 
 @contextmanager

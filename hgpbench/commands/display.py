@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,6 +17,7 @@ from rich.progress import (
 )
 
 from hgpbench import units
+from hgpbench.bench.channel import Told
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record
 
@@ -57,14 +57,10 @@ class RunDisplay:
         name = f"  {job.label} seed {job.seed}"
         self._tasks[job.identity] = self._progress.add_task(escape(name), total=None, note="starting")
 
-    def progressed(self, job: Job, line: dict[str, Any]) -> None:
+    def progressed(self, job: Job, told: Told) -> None:
         """A run told how far it is."""
-        note = str(line["phase"])
-        if line["bound"] is not None:
-            note += f", bound {line['bound']:.6g}"
-        self._progress.update(
-            self._tasks[job.identity], completed=line["step"], total=line["total"], note=note
-        )
+        note = told.phase if told.bound is None else f"{told.phase}, bound {told.bound:.6g}"
+        self._progress.update(self._tasks[job.identity], completed=told.step, total=told.total, note=note)
 
     def finished(self, job: Job, record: Record | None) -> None:
         """A run ended: one line that stays."""

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import sys
 import time
 from pathlib import Path
@@ -99,3 +100,58 @@ class NotFinite(Plain):
         mean, std = super().predict(X, True)
         mean[1] = np.nan
         return mean, std
+
+
+class DiesOdd(Plain):
+    """Ended by a signal that has no name."""
+
+    def fit(self, X: Any, y: Any) -> "DiesOdd":
+        os.kill(os.getpid(), 40)
+        time.sleep(10)
+        return self
+
+
+class TellsOdd(Plain):
+    """Tells progress in what is no number."""
+
+    def fit(self, X: Any, y: Any, *, callback: Any = None) -> "TellsOdd":
+        for step, total, bound in ((1, "abc", 0.0), ("x", [1], None), ([2], 1e400, "y"), (-1, 10**400, 1j)):
+            time.sleep(0.25)
+            callback(step, total, bound)
+        super().fit(X, y)
+        return self
+
+
+def channels() -> list[int]:
+    """Every socket that this process holds; its channel to the supervisor is among them."""
+    numbers = [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+    found = []
+    for number in numbers:
+        try:
+            found += [number] if stat.S_ISSOCK(os.fstat(number).st_mode) else []
+        except OSError:
+            continue
+    return found
+
+
+class Junk(Plain):
+    """Writes what is no progress on the channel, and ends well."""
+
+    def fit(self, X: Any, y: Any) -> "Junk":
+        for channel in channels():
+            os.write(
+                channel, b"\x00\x00\x00\x04junk" + b"[" * 3000 + b"\nnull\n{}\n\xff\xfe\n" + b"9" * 20_000
+            )
+        time.sleep(0.3)
+        super().fit(X, y)
+        return self
+
+
+class JunkLength(Plain):
+    """Promises two gigabytes on the channel and sends none of them."""
+
+    def fit(self, X: Any, y: Any) -> "JunkLength":
+        for channel in channels():
+            os.write(channel, b"\x7f\xff\xff\xff")
+        time.sleep(60)
+        return self
