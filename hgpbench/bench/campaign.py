@@ -81,9 +81,6 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
     experiment, options = campaign.experiment, campaign.options
     due = campaign.due
     _write_manifest(campaign)
-    if options.force:
-        for job in due:
-            _set_aside(options.results / job.folder)
     supervisor = Supervisor(
         results=options.results,
         limits=experiment.limits,
@@ -117,16 +114,6 @@ def _write_manifest(campaign: Campaign) -> None:
     jobs = [planned.job for planned in campaign.planned]
     new, settings = plan.manifest(experiment, jobs), plan.settings(experiment, jobs)
     manifests.update(folder, lambda older: new.merged_with(older, settings))
-
-
-def _set_aside(folder: Path) -> None:
-    """Rename a run's folder, so that --force replaces a result without losing it."""
-    if not (folder / records.RECORD).exists():
-        return
-    number = 1
-    while (aside := folder.with_name(f"{folder.name}~{number}")).exists():
-        number += 1
-    folder.rename(aside)
 
 
 def _tally(

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import IO, Any, Protocol
 
 from hgpbench import units
-from hgpbench.bench import child, locks
+from hgpbench.bench import child, locks, replacement
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Listener, Told
 from hgpbench.bench.job import Job
@@ -50,6 +50,7 @@ class _Run:
 
     job: Job
     folder: Path
+    place: Path  # where it works: its folder, or beside a finished result that it is to replace
     attempt: str
     process: BaseProcess
     listener: Listener  # progress comes in; the end of its channel tells the run that we are gone
@@ -115,18 +116,21 @@ class Supervisor:
             ended[job.identity] = record
             self.watcher.finished(job, record)
             return
-        folder.mkdir(parents=True, exist_ok=True)
+        place = replacement.place(folder)
+        place.mkdir(parents=True, exist_ok=True)
         attempt = uuid.uuid4().hex
         ours, theirs = socket.socketpair()
         origin = {**self.origin, "attempt": attempt}
-        process = self.server.Process(target=child.main, args=(folder, job, origin, theirs, dict(os.environ)))
+        process = self.server.Process(target=child.main, args=(place, job, origin, theirs, dict(os.environ)))
         process.start()
         theirs.close()
-        self._running.append(_Run(job, folder, attempt, process, Listener(ours), lock, time.monotonic()))
+        run = _Run(job, folder, place, attempt, process, Listener(ours), lock, time.monotonic())
+        self._running.append(run)
         self.watcher.started(job)
 
     def _run_since(self, job: Job, folder: Path) -> Record | None:
         """The record of a run that another process has finished since this one was planned."""
+        replacement.settle(folder)
         if records.stamp(folder) == self.stamps.get(job.identity):
             return None
         record = records.find(folder)
@@ -150,10 +154,11 @@ class Supervisor:
     def _end(self, run: _Run, status: Status, reason: str, ended: dict[str, Record | None]) -> None:
         """Make sure that nothing of the run is alive, and that it has a record of this attempt."""
         _kill_group(run.process)
-        record = records.find(run.folder)
+        record = records.find(run.place)
         if record is None or record.provenance.get("attempt") != run.attempt:
             record = self._record_for(run, status, reason)
-            records.write(run.folder, record)
+            records.write(run.place, record)
+        replacement.conclude(run.folder, run.place, record)
         self._running.remove(run)
         run.listener.channel.close()
         run.lock.close()
@@ -170,7 +175,7 @@ class Supervisor:
             timings={"total_wall": time.monotonic() - run.started},
             peak_memory=run.peak or None,
             provenance={**self.origin, "attempt": run.attempt, "threads": job.threads},
-            log_tail=records.log_tail(run.folder),
+            log_tail=records.log_tail(run.place),
         )
 
 

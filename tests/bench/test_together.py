@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from tests.bench.conftest import Command
 from tests.bench.test_supervise import start, stored, wait_for_run
@@ -31,3 +32,14 @@ def test_a_run_that_another_command_finished_meanwhile_is_not_run_again(
     output, errors = first.communicate(timeout=60)
     assert output == "1 done, 1 cached, 0 failed, 0 skipped\n", errors
     assert records.read(folder) == before
+
+
+def test_two_forced_commands_replace_a_result_once(experiment: Write, hgpbench: Command) -> None:
+    experiment('a: {model: "troubles:Plain", pause: 0.3}')
+    assert hgpbench("run", "mine.yaml").returncode == 0
+    folder = Path("results") / manifests.read(Path("results/mine")).entries[0].folder
+    commands = [start("run", "mine.yaml", "--force") for _ in range(2)]
+    for command in commands:
+        command.communicate(timeout=60)
+    assert records.read(folder).status == "done"
+    assert len([path for path in folder.parent.iterdir() if path.is_dir()]) == 2

@@ -155,3 +155,26 @@ class JunkLength(Plain):
             os.write(channel, b"\x7f\xff\xff\xff")
         time.sleep(60)
         return self
+
+
+class Again(Plain):
+    """Waits where the file ``wait`` is, raises where the file ``raise`` is, and else is plain."""
+
+    def fit(self, X: Any, y: Any) -> "Again":
+        if Path("raise").exists():
+            raise ZeroDivisionError("this time")
+        while Path("wait").exists():
+            Path("fitting").touch()
+            time.sleep(0.01)
+        super().fit(X, y)
+        return self
+
+
+class Wanders(Plain):
+    """Changes the directory, in the fit."""
+
+    def fit(self, X: Any, y: Any) -> "Wanders":
+        Path("far").mkdir()
+        os.chdir("far")
+        super().fit(X, y)
+        return self
