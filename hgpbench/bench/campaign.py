@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from statistics import mean
@@ -69,6 +69,8 @@ class Tally:
 
 def prepare(experiment: Experiment, options: Options) -> Campaign:
     """Check everything and look up what is there already; nothing is written."""
+    # A model may change the directory as soon as it is imported, which planning does.
+    options = replace(options, results=options.results.absolute())
     seeds = options.seeds if options.seeds is not None else tuple(range(experiment.repeats))
     jobs = plan.make(experiment, seeds, options.only, options.threads)
     # Noted before the records are read: what is written from now on is seen as new.

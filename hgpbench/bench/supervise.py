@@ -106,7 +106,7 @@ class Supervisor:
         return ended
 
     def _start(self, job: Job, ended: dict[str, Record | None]) -> None:
-        folder = self.results / job.folder
+        folder = (self.results / job.folder).absolute()  # whatever directory the model changes to
         lock = locks.hold(locks.of_run(folder))
         record = self._run_since(job, folder) if lock else None
         if lock is None or record is not None:

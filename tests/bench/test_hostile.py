@@ -26,3 +26,13 @@ def test_nothing_on_the_channel_harms_the_supervisor(hgpbench: Command, experime
     ends = {label: (record.status, record.reason) for (label, _), record in stored().items()}
     assert ends["odd_signal"] == ("failed", "the run's process crashed (signal 40); see its log")
     assert ends["length"] == ("timeout", "stopped after the limit of 3 s")
+
+
+def test_a_model_that_changes_the_directory_leaves_its_record_where_it_belongs(
+    hgpbench: Command, experiment: Write
+) -> None:
+    experiment('a: {model: "troubles:Wanders"}')
+    done = hgpbench("run", "mine.yaml", "--out", "here")
+    assert done.stdout == "1 done, 0 cached, 0 failed, 0 skipped\n", done.stderr
+    assert stored(Path("here"))["a", 0].status == "done"
+    assert not list(Path("far").iterdir())
