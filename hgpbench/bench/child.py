@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from hgpbench.bench import orphans
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Reporter
 from hgpbench.bench.execute import execute, peak_memory
@@ -31,6 +32,10 @@ def main(
 ) -> None:
     """Run a job, in the supervisor's environment, and leave its record in the folder."""
     os.setsid()  # a terminal's interrupt reaches the supervisor alone, and the group can be ended whole
+    orphans.adopt()
+    orphans.end_with_parent()  # even in the middle of a call that lets no other thread run
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # what the server has set for itself
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with (folder / records.LOG).open("wb", buffering=0) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
@@ -79,4 +84,5 @@ def _end_with_supervisor(channel: socket.socket) -> None:
     """Block until the supervisor is gone, then end this process and all that it started."""
     with suppress(OSError):
         channel.recv(1)
+    orphans.end_descendants(os.getpid())
     os.killpg(os.getpgrp(), signal.SIGKILL)

@@ -16,19 +16,22 @@ from types import FrameType
 from typing import IO, Any, Protocol
 
 from hgpbench import units
-from hgpbench.bench import child, locks, replacement
+from hgpbench.bench import child, forks, locks, orphans, replacement
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Listener, Told
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
 from hgpbench.bench.record import Record, Stamp, Status
 from hgpbench.config import Limits
+from hgpbench.errors import FitError
 
 POLL = 0.05  # seconds
+LAUNCHES = 3  # attempts to start a process
 PATIENCE = 10.0  # seconds for a killed process to be gone; one that waits for a dead disk may take for ever
 WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine
 
 _OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # not the run's own doing
+_UNKNOWN = 255  # what multiprocessing says of a process whose server is gone
 _NAMES = {kind.value: kind.name for kind in signal.Signals}
 
 
@@ -53,6 +56,7 @@ class _Run:
     place: Path  # where it works: its folder, or beside a finished result that it is to replace
     attempt: str
     process: BaseProcess
+    server: int | None  # the process that forked it, and tells how it ended
     listener: Listener  # progress comes in; the end of its channel tells the run that we are gone
     lock: IO[str]
     started: float
@@ -74,6 +78,7 @@ class Supervisor:
     stamps: dict[str, Stamp | None] = field(default_factory=dict)  # the records there when this was planned
     taken: set[str] = field(default_factory=set)  # identities that another process ran since then
     _running: list[_Run] = field(default_factory=list)
+    _before: set[int] = field(default_factory=orphans.children)  # processes that are none of ours
 
     def run(self, jobs: list[Job]) -> dict[str, Record | None]:
         """Run all jobs; records by identity, None for one that another process is running."""
@@ -102,7 +107,7 @@ class Supervisor:
                         time.sleep(POLL)
             finally:
                 for run in self._running:  # only where something unforeseen went wrong here
-                    _kill_group(run.process)
+                    _end_processes(run.process)
         return ended
 
     def _start(self, job: Job, ended: dict[str, Record | None]) -> None:
@@ -120,13 +125,21 @@ class Supervisor:
         place.mkdir(parents=True, exist_ok=True)
         attempt = uuid.uuid4().hex
         ours, theirs = socket.socketpair()
-        origin = {**self.origin, "attempt": attempt}
-        process = self.server.Process(target=child.main, args=(place, job, origin, theirs, dict(os.environ)))
-        process.start()
-        theirs.close()
-        run = _Run(job, folder, place, attempt, process, Listener(ours), lock, time.monotonic())
-        self._running.append(run)
+        with theirs:
+            process = self._launch(place, job, {**self.origin, "attempt": attempt}, theirs)
+        number, now = forks.server_number(), time.monotonic()
+        self._running.append(_Run(job, folder, place, attempt, process, number, Listener(ours), lock, now))
         self.watcher.started(job)
+
+    def _launch(self, *details: Any) -> BaseProcess:
+        """A process for a run; a server that was killed is started again."""
+        for _ in range(LAUNCHES):
+            forks.revive()
+            process = self.server.Process(target=child.main, args=(*details, dict(os.environ)))
+            with suppress(OSError, EOFError):  # the server was killed a moment ago
+                process.start()
+                return process
+        raise FitError(f"no process could be started in {LAUNCHES} attempts; is the machine short of memory?")
 
     def _run_since(self, job: Job, folder: Path) -> Record | None:
         """The record of a run that another process has finished since this one was planned."""
@@ -142,7 +155,7 @@ class Supervisor:
             self.watcher.progressed(run.job, told)
         wall, memory, now = self.limits.wall, self.limits.memory, time.monotonic()
         if run.process.exitcode is not None:
-            self._end(run, *_verdict(run.process.exitcode), ended)
+            self._end(run, *_verdict(run.process.exitcode, forks.is_running(run.server)), ended)
         elif wall is not None and now - run.started > wall:
             self._end(run, "timeout", f"stopped after the limit of {units.show_seconds(wall)}", ended)
         elif now - run.weighed > WEIGH_EVERY:
@@ -153,7 +166,10 @@ class Supervisor:
 
     def _end(self, run: _Run, status: Status, reason: str, ended: dict[str, Record | None]) -> None:
         """Make sure that nothing of the run is alive, and that it has a record of this attempt."""
-        _kill_group(run.process)
+        _end_processes(run.process)
+        own = forks.own()
+        if own is not None:  # living runs keep what they start: what came to us is of this one
+            orphans.end_adopted(own | self._before)
         record = records.find(run.place)
         if record is None or record.provenance.get("attempt") != run.attempt:
             record = self._record_for(run, status, reason)
@@ -179,8 +195,10 @@ class Supervisor:
         )
 
 
-def _verdict(code: int) -> tuple[Status, str]:
-    """What an exit code says of a run that left no record."""
+def _verdict(code: int, told: bool) -> tuple[Status, str]:
+    """What an exit code says of a run that left no record, told by a server that lives or made up."""
+    if code == _UNKNOWN and not told:
+        return "killed", "ended with the server of runs, which was killed; the next run starts it again"
     if code >= 0:
         return "failed", f"the run's process ended with exit code {code} and left no record; see its log"
     name = _NAMES.get(-code, f"signal {-code}")  # those for real time have no name
@@ -190,8 +208,10 @@ def _verdict(code: int) -> tuple[Status, str]:
     return "failed", f"the run's process crashed ({name}); see its log"
 
 
-def _kill_group(process: BaseProcess) -> None:
+def _end_processes(process: BaseProcess) -> None:
     """End a run and whatever it started."""
+    if process.pid is not None and process.exitcode is None:
+        orphans.end_tree(process.pid)
     with suppress(ProcessLookupError, PermissionError):  # all gone already, or not yet a group of its own
         os.killpg(process.pid or 0, signal.SIGKILL)
     process.kill()

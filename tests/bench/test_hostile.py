@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+import pytest
+
 from tests.bench.conftest import Command
-from tests.bench.test_supervise import stored
+from tests.bench.test_supervise import start, stored, wait_for_run, wait_until
 
 Write = Callable[..., Path]
 
@@ -36,3 +39,53 @@ def test_a_model_that_changes_the_directory_leaves_its_record_where_it_belongs(
     assert done.stdout == "1 done, 0 cached, 0 failed, 0 skipped\n", done.stderr
     assert stored(Path("here"))["a", 0].status == "done"
     assert not list(Path("far").iterdir())
+
+
+def test_a_killed_server_is_started_again_and_so_is_the_run(hgpbench: Command, experiment: Write) -> None:
+    experiment('a: {model: "troubles:KillsServer"}\nb: {model: "troubles:Plain"}')
+    done = hgpbench("run", "mine.yaml")
+    assert done.stdout == "1 done, 0 cached, 1 failed, 0 skipped\n", done.stderr
+    assert stored()["a", 0].status == "killed"
+    assert "Traceback" not in done.stderr
+    assert hgpbench("run", "mine.yaml").stdout == "1 done, 1 cached, 0 failed, 0 skipped\n"
+
+
+def left() -> list[int]:
+    """Processes that a model started and that are still alive."""
+    numbers = [int(path.suffix[1:]) for path in Path().glob("child.*[0-9]")]
+    assert numbers
+    return [
+        number
+        for number in numbers
+        if psutil.pid_exists(number) and psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    ]
+
+
+@pytest.mark.parametrize(
+    ("params", "limits", "ending"),
+    [
+        ("stays: false", "{}", ("done", None)),
+        ("stays: true", "{wall: 3s}", ("timeout", "stopped after the limit of 3 s")),
+        ("stays: true, size: 50_000_000", "{wall: 60s, memory: 400MB}", ("memory", None)),
+    ],
+)
+def test_a_process_that_left_its_session_is_counted_and_ended(
+    params: str, limits: str, ending: tuple[str, str | None], hgpbench: Command, experiment: Write
+) -> None:
+    experiment(f'a: {{model: "troubles:Daemon", {params}}}', f"limits: {limits}\n")
+    hgpbench("run", "mine.yaml")
+    record = stored()["a", 0]
+    assert (record.status, ending[1] or record.reason) == (ending[0], record.reason)
+    assert not left()
+
+
+@pytest.mark.parametrize("model", ["Spins", "Daemon, stays: true"])
+def test_nothing_outlives_a_killed_supervisor(model: str, experiment: Write) -> None:
+    name, _, more = model.partition(", ")
+    experiment(f'a: {{model: "troubles:{name}", {more}}}')
+    parent = start("run", "mine.yaml")
+    run = wait_for_run(parent)
+    parent.kill()
+    parent.communicate(timeout=60)
+    wait_until(lambda: not psutil.pid_exists(run), "the run outlived its supervisor")
+    assert name == "Spins" or not left()

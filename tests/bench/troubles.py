@@ -178,3 +178,56 @@ class Wanders(Plain):
         os.chdir("far")
         super().fit(X, y)
         return self
+
+
+def note_child(number: int) -> None:
+    """Leave the number of a process for the test to look for."""
+    part = Path(f"child.{os.getpid()}.part")
+    part.write_text(str(number))
+    part.rename(f"child.{number}")
+
+
+class KillsServer(Plain):
+    """Kills the process that forked it, once."""
+
+    def fit(self, X: Any, y: Any) -> "KillsServer":
+        if not Path("killed").exists():
+            Path("killed").touch()
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
+        super().fit(X, y)
+        return self
+
+
+class Daemon(Plain):
+    """Leaves a process behind that is in a session of its own and has lost its parent; then ends, or stays."""
+
+    def __init__(self, stays: bool = False, size: int = 0, random_state: int | None = None) -> None:
+        super().__init__()
+        self.stays, self.size, self.random_state = stays, size, random_state
+
+    def fit(self, X: Any, y: Any) -> "Daemon":
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                note_child(os.getpid())
+                hoard = np.ones(self.size)
+                time.sleep(60 + hoard.size * 0)
+            os._exit(0)
+        while not list(Path().glob("child.*[0-9]")):
+            time.sleep(0.01)
+        if self.stays:
+            Path("fitting").touch()
+            time.sleep(60)
+        super().fit(X, y)
+        return self
+
+
+class Spins(Plain):
+    """Stays in one call that lets no other thread run."""
+
+    def fit(self, X: Any, y: Any) -> "Spins":
+        sys.setswitchinterval(1e6)
+        Path("fitting").touch()
+        while True:
+            pass
