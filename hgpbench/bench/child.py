@@ -20,11 +20,14 @@ from hgpbench.bench import record as records
 from hgpbench.bench.channel import Reporter
 from hgpbench.bench.execute import execute, peak_memory
 from hgpbench.bench.job import Job
-from hgpbench.bench.record import Record, Status
+from hgpbench.bench.record import Arrays, Record, Status
 from hgpbench.cores import thread_variables
 from hgpbench.errors import HgpbenchError, Refusal
 
 _log = logging.getLogger(__name__)
+
+EXIT_STORED_NOTHING = 73  # as the system's headers name it: an output file could not be created
+LONGEST = 1_000  # characters of a reason; the log has it whole
 
 
 def main(
@@ -50,34 +53,59 @@ def _run(folder: Path, job: Job, origin: dict[str, Any], reporter: Reporter) -> 
     try:
         record, arrays = execute(job, origin, reporter, folder / records.CHECKPOINT)
     except Refusal as error:
-        _leave(folder, job, origin, "skipped", str(error))
+        _leave(folder, job, origin, "skipped", _words(error))
     except HgpbenchError as error:
-        _leave(folder, job, origin, "failed", str(error))
+        _leave(folder, job, origin, "failed", _words(error))
     except MemoryError as error:
         _log.exception("out of memory")
-        _leave(folder, job, origin, "memory", f"out of memory: {error}" if str(error) else "out of memory")
+        _leave(folder, job, origin, "memory", f"out of memory: {_words(error)}".removesuffix(": "))
     except Exception as error:  # a model may raise anything: it becomes a row with its reason
         _log.exception("the run failed")
-        _leave(folder, job, origin, "failed", f"{type(error).__name__}: {error}".splitlines()[0])
+        _leave(folder, job, origin, "failed", f"{type(error).__name__}: {_words(error)}")
     else:
-        records.write(folder, record, arrays)
+        _store(folder, job, origin, record, arrays)
     (folder / records.CHECKPOINT).unlink(missing_ok=True)
 
 
+def _store(folder: Path, job: Job, origin: dict[str, Any], record: Record, arrays: Arrays) -> None:
+    """Keep a result; where that fails, say why, and leave the checkpoint for another attempt."""
+    try:
+        records.write(folder, record, arrays)
+    except Exception as error:
+        _log.exception("the result could not be stored")
+        why = error.strerror if isinstance(error, OSError) else None
+        _leave(folder, job, origin, "failed", f"the result could not be stored: {why or _words(error)}")
+        os._exit(EXIT_STORED_NOTHING)
+
+
 def _leave(folder: Path, job: Job, origin: dict[str, Any], status: Status, reason: str) -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    records.write(
-        folder,
-        Record(
-            status=status,
-            reason=reason,
-            **job.described(),
-            peak_memory=peak_memory(),
-            provenance={**origin, "threads": job.threads},
-            log_tail=records.log_tail(folder),
-        ),
+    with suppress(OSError, ValueError, AttributeError):  # a model may have closed or replaced them
+        sys.stdout.flush()
+        sys.stderr.flush()
+    record = Record(
+        status=status,
+        reason=reason,
+        **job.described(),
+        peak_memory=peak_memory(),
+        provenance={**origin, "threads": job.threads},
+        log_tail=records.log_tail(folder),
     )
+    try:
+        records.write(folder, record)
+    except OSError:  # no room for a line either: the supervisor may find some, once we are gone
+        _log.exception("the record could not be stored")
+        os._exit(EXIT_STORED_NOTHING)
+
+
+def _words(error: Exception) -> str:
+    """The first line of an error's message, short and printable."""
+    try:
+        lines = str(error).splitlines()
+    except Exception as another:
+        return f"(its message cannot be told: {type(another).__name__})"
+    line = lines[0] if lines else ""
+    cut = line if len(line) <= LONGEST else f"{line[:LONGEST]} ... ({len(line):,} characters)"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
 
 
 def _end_with_supervisor(channel: socket.socket) -> None:

@@ -173,7 +173,8 @@ class Supervisor:
         record = records.find(run.place)
         if record is None or record.provenance.get("attempt") != run.attempt:
             record = self._record_for(run, status, reason)
-            records.write(run.place, record)
+            with suppress(OSError):  # a full disk: the row is told, and the run is due again
+                records.write(run.place, record)
         replacement.conclude(run.folder, run.place, record)
         self._running.remove(run)
         run.listener.channel.close()
@@ -199,6 +200,8 @@ def _verdict(code: int, told: bool) -> tuple[Status, str]:
     """What an exit code says of a run that left no record, told by a server that lives or made up."""
     if code == _UNKNOWN and not told:
         return "killed", "ended with the server of runs, which was killed; the next run starts it again"
+    if code == child.EXIT_STORED_NOTHING:
+        return "failed", "its result could not be stored; is the disk full? see its log"
     if code >= 0:
         return "failed", f"the run's process ended with exit code {code} and left no record; see its log"
     name = _NAMES.get(-code, f"signal {-code}")  # those for real time have no name

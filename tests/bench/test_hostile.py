@@ -89,3 +89,21 @@ def test_nothing_outlives_a_killed_supervisor(model: str, experiment: Write) -> 
     parent.communicate(timeout=60)
     wait_until(lambda: not psutil.pid_exists(run), "the run outlived its supervisor")
     assert name == "Spins" or not left()
+
+
+def test_a_good_fit_is_not_lost_and_a_full_disk_is_told(hgpbench: Command, experiment: Write) -> None:
+    experiment(
+        """
+        odd: {model: "troubles:OddRemarks"}
+        long: {model: "troubles:LongWords"}
+        room: {model: "troubles:NoRoom"}
+        none: {model: "troubles:NoRoom", everything: true}
+        """
+    )
+    done = hgpbench("run", "mine.yaml", "--jobs", "4")
+    assert done.stdout == "1 done, 0 cached, 3 failed, 0 skipped\n", done.stderr
+    reasons = {label: str(record.reason) for (label, _), record in stored().items()}
+    assert reasons["room"] == "the result could not be stored: No space left on device"
+    assert "is the disk full?" in reasons["none"]
+    assert reasons["long"].startswith("ValueError: \\x1b[31mcaf\\udce9 xxx")
+    assert len(reasons["long"]) < 1_200

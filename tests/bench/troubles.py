@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hgpbench import files
 from hgpbench.errors import Refusal
 
 
@@ -231,3 +232,38 @@ class Spins(Plain):
         Path("fitting").touch()
         while True:
             pass
+
+
+class OddRemarks(Plain):
+    """A good fit that says odd things of itself."""
+
+    def fit(self, X: Any, y: Any) -> "OddRemarks":
+        super().fit(X, y)
+        self.n_iter_, self.outcome_ = np.array([1, 2]), object()
+        self.resumed_seconds_, self.trace_, self.labels_ = float("nan"), "trace", [object()] * len(y)
+        return self
+
+
+class LongWords(Plain):
+    def fit(self, X: Any, y: Any) -> "LongWords":
+        raise ValueError("\x1b[31mcaf\udce9 " + "x" * 5_000_000)
+
+
+class NoRoom(Plain):
+    """The disk is full by the time the result is stored: for the predictions, or for everything."""
+
+    def __init__(self, everything: bool = False) -> None:
+        super().__init__()
+        self.everything = everything
+
+    def fit(self, X: Any, y: Any) -> "NoRoom":
+        before = files.replacing
+
+        def full(path: Path) -> Any:
+            if self.everything or path.name == "predictions.h5":
+                raise OSError(28, "No space left on device", str(path))
+            return before(path)
+
+        files.replacing = full
+        super().fit(X, y)
+        return self
