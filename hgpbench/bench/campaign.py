@@ -7,8 +7,8 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from statistics import mean
 
+from hgpbench.bench import leftovers, plan, provenance
 from hgpbench.bench import manifest as manifests
-from hgpbench.bench import plan, provenance
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.plan import Planned
@@ -83,6 +83,9 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
     experiment, options = campaign.experiment, campaign.options
     due = campaign.due
     _write_manifest(campaign)
+    for item in campaign.planned:
+        if item.state == "done":
+            leftovers.sweep_finished(options.results / item.job.folder)
     supervisor = Supervisor(
         results=options.results,
         limits=experiment.limits,

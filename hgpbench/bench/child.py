@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hgpbench.bench import orphans
+from hgpbench.bench import logs, orphans
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Reporter
 from hgpbench.bench.execute import execute, peak_memory
@@ -39,9 +39,7 @@ def main(
     orphans.end_with_parent()  # even in the middle of a call that lets no other thread run
     signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # what the server has set for itself
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with (folder / records.LOG).open("wb", buffering=0) as log:
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
+    logs.redirect(folder)
     # The server that forked us has the environment of its start; and what the model loads or starts later
     # learns its threads from here.
     os.environ.update(environment | thread_variables(job.threads))

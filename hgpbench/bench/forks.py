@@ -14,7 +14,7 @@ from multiprocessing.context import ForkServerContext
 
 import psutil
 
-from hgpbench.bench import orphans
+from hgpbench.bench import leftovers, orphans
 from hgpbench.cores import thread_variables
 
 
@@ -23,7 +23,10 @@ def warm() -> ForkServerContext:
     orphans.adopt()  # before the server is there, so that it is so for all below it
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hgpbench.bench.server", "hgpbench.bench.child"])
-    revive()
+    with (
+        leftovers.scratch_folder()
+    ):  # where multiprocessing puts the server's address, and leaves it if killed
+        revive()
     return context
 
 

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import IO, Any, Protocol
 
 from hgpbench import units
-from hgpbench.bench import child, forks, locks, orphans, replacement
+from hgpbench.bench import child, forks, leftovers, locks, logs, orphans, replacement
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Listener, Told
 from hgpbench.bench.job import Job
@@ -123,6 +123,7 @@ class Supervisor:
             return
         place = replacement.place(folder)
         place.mkdir(parents=True, exist_ok=True)
+        leftovers.sweep_parts(place)
         attempt = uuid.uuid4().hex
         ours, theirs = socket.socketpair()
         with theirs:
@@ -150,6 +151,7 @@ class Supervisor:
         return None if record is None or record.status == "killed" else record
 
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
+        logs.shorten(run.place)
         told = run.listener.latest()
         if told is not None:
             self.watcher.progressed(run.job, told)
@@ -170,6 +172,7 @@ class Supervisor:
         own = forks.own()
         if own is not None:  # living runs keep what they start: what came to us is of this one
             orphans.end_adopted(own | self._before)
+        logs.shorten(run.place)
         record = records.find(run.place)
         if record is None or record.provenance.get("attempt") != run.attempt:
             record = self._record_for(run, status, reason)
