@@ -1,7 +1,7 @@
 """Progress of runs: a live bar on a terminal, one line per ended run anywhere else."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 
 from rich.console import Console
@@ -24,11 +24,18 @@ from hgpbench.bench.record import Record
 _COLOURS = {"done": "green", "skipped": "yellow"}
 
 
+class _Console(Console):
+    """A console that falls silent when nobody reads any more, where rich's own would end the runs."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 class RunDisplay:
     """Follows the runs of one experiment on standard error."""
 
     def __init__(self, title: str, total: int) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = _Console(stderr=True, highlight=False)
         self._live = self._console.is_terminal and total > 0
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -68,7 +75,8 @@ class RunDisplay:
         if task is not None:
             self._progress.remove_task(task)
         self._progress.advance(self._whole)
-        self._console.print(_summary(job, record), soft_wrap=True)
+        with suppress(OSError):  # a full disk under the terminal's log, say
+            self._console.print(_summary(job, record), soft_wrap=True)
 
 
 def _summary(job: Job, record: Record | None) -> str:

@@ -59,3 +59,22 @@ def test_the_server_does_not_tell_of_interrupts_in_its_imports(tmp_path: Path) -
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", [["models"], ["schema"], ["run", "smoke", "--dry-run"]])
+def test_a_reader_that_is_gone_hears_no_complaint(tmp_path: Path, command: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "hgpbench", *command],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
