@@ -6,7 +6,7 @@ checksum of itself. A run is finished exactly when ``read`` succeeds. No pickle 
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,6 +55,9 @@ class Record:
     predictions_sha256: str | None = None
 
 
+_FIELDS = {field.name for field in fields(Record)}
+
+
 @dataclass(frozen=True, eq=False)
 class Arrays:
     """The arrays of one finished run, in the user's units."""
@@ -92,19 +95,29 @@ def read(folder: Path) -> Record:
         body = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RecordError(f"{path}: no record") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise RecordError(f"{path}: not a record of format {FORMAT}; another version of hgpbench wrote it")
     if body.pop("checksum", None) != _checksum(body):
         raise RecordError(f"{path}: checksum does not match; the file was damaged or edited")
-    del body["format"]
-    record = Record(**body)
+    try:
+        # What a newer version adds is left out: its folders stay readable.
+        record = Record(**{name: value for name, value in body.items() if name in _FIELDS})
+    except TypeError as error:
+        raise RecordError(f"{path}: incomplete ({error})") from None
     if record.predictions_sha256 is not None:
-        stored = folder / PREDICTIONS
-        if not stored.is_file() or files.sha256_of(stored) != record.predictions_sha256:
-            raise RecordError(f"{stored}: missing or not the file that {RECORD} vouches for")
+        _check_predictions(folder / PREDICTIONS, record.predictions_sha256)
     return record
+
+
+def _check_predictions(path: Path, digest: str) -> None:
+    try:
+        vouched = path.is_file() and files.sha256_of(path) == digest
+    except OSError as error:
+        raise RecordError(f"{path}: unreadable ({error})") from error
+    if not vouched:
+        raise RecordError(f"{path}: missing or not the file that {RECORD} vouches for")
 
 
 def find(folder: Path) -> Record | None:
