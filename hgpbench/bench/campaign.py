@@ -103,10 +103,16 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
 def estimate(campaign: Campaign) -> tuple[float, int]:
     """Seconds that the due runs should take, from earlier runs, and how many runs nothing is known of."""
     known, unknown = 0.0, 0
+    done: dict[Path, list[Record]] = {}  # each record is read once, and each setting looked up once
+    times: dict[str, list[float]] = {}
     for job in campaign.due:
-        times = _earlier_times(job, campaign.options.results)
-        if times:
-            known += mean(times)
+        parent = campaign.options.results / job.folder.parent
+        if parent not in done:
+            done[parent] = _finished(parent)
+        if job.setting not in times:
+            times[job.setting] = _earlier_times(job, done[parent])
+        if times[job.setting]:
+            known += mean(times[job.setting])
         else:
             unknown += 1
     return known / campaign.options.parallel, unknown
@@ -142,9 +148,13 @@ def _tally(
     return Tally(**counts)
 
 
-def _earlier_times(job: Job, results: Path) -> list[float]:
+def _finished(parent: Path) -> list[Record]:
+    """Records of the finished runs of one model on one dataset."""
+    stored = (records.find(folder) for folder in sorted(parent.glob("*/")))
+    return [record for record in stored if record is not None and record.status == "done"]
+
+
+def _earlier_times(job: Job, done: Sequence[Record]) -> list[float]:
     """Total times of finished runs of the same setting, or else of the same model on the same dataset."""
-    stored = [record for path in (results / job.folder.parent).glob("*/") if (record := records.find(path))]
-    done = [record for record in stored if record.status == "done"]
     same = [r for r in done if r.params == job.params and r.split == job.split]
-    return [record.timings["total_wall"] for record in same or done]
+    return [record.timings["total_wall"] for record in same or done if "total_wall" in record.timings]
