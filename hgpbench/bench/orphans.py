@@ -64,7 +64,7 @@ def end_adopted(known: Collection[int]) -> None:
     for number in children() - set(known):
         end_tree(number)
         with suppress(ChildProcessError):
-            os.waitpid(number, 0)
+            os.waitpid(number, os.WNOHANG)  # one that is not gone yet is met again
 
 
 def _prctl(option: int, value: int) -> bool:

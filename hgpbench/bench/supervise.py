@@ -216,10 +216,12 @@ def _verdict(code: int, told: bool) -> tuple[Status, str]:
 
 def _end_processes(process: BaseProcess) -> None:
     """End a run and whatever it started."""
-    if process.pid is not None and process.exitcode is None:
+    if process.pid is None:  # never started
+        return
+    if process.exitcode is None:
         orphans.end_tree(process.pid)
     with suppress(ProcessLookupError, PermissionError):  # all gone already, or not yet a group of its own
-        os.killpg(process.pid or 0, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.join(PATIENCE)
 
