@@ -76,6 +76,11 @@ def number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
+def seconds(value: Any) -> float:
+    """A time that was spent; none where the value is no time."""
+    return max(0.0, number(value) or 0.0)
+
+
 def attribute(model: Any, name: str) -> Any:
     """What the model has of this name; None where it has none, or fails at telling."""
     with suppress(Exception):  # a property of a foreign model may raise anything

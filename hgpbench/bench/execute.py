@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +56,10 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
     with threadpool_limits(job.threads), Meter() as meter:
         progress("fit", 0, None, None)
         clock = Clock.start()
-        before = estimators.fit(
-            model, X_train, y_train, lambda step, of, bound: progress("fit", step, of, bound), checkpoint
+        before = answers.seconds(
+            estimators.fit(model, X_train, y_train, partial(progress, "fit"), checkpoint)
         )
         timings = clock.read("fit")
-        before = max(0.0, answers.number(before) or 0.0)
         timings["fit_wall"] += before  # of attempts that were killed and continued here
 
         progress("predict", 0, None, None)
