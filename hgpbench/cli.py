@@ -36,6 +36,8 @@ def _with_one_line_errors(command: Callable[Parameters, None]) -> Callable[Param
             return command(*args, **kwargs)
         except HgpbenchError as error:
             complain(str(error))
+        except BrokenPipeError:
+            raise  # nobody reads any more: typer ends quietly, with exit code 1
         except OSError as error:
             complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         raise typer.Exit(EXIT_USAGE)

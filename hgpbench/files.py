@@ -60,13 +60,6 @@ def checksum(body: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def open_own(path: Path) -> int:
-    """A descriptor to write a file of ours anew; a link in its place is removed, not followed."""
-    if path.is_symlink():
-        path.unlink()
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-
-
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

@@ -1,7 +1,6 @@
 """Files that are complete or absent."""
 
 import hashlib
-import os
 from pathlib import Path
 
 import pytest
@@ -43,20 +42,3 @@ def test_the_hash_is_of_the_bytes(tmp_path: Path) -> None:
     path = tmp_path / "bytes"
     path.write_bytes(b"abc")
     assert files.sha256_of(path) == hashlib.sha256(b"abc").hexdigest()
-
-
-def test_a_link_is_not_written_through(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("mine")
-    (tmp_path / "log.txt").symlink_to(tmp_path / "precious")
-    with os.fdopen(files.open_own(tmp_path / "log.txt"), "wb") as file:
-        file.write(b"log")
-    assert (tmp_path / "precious").read_text() == "mine"
-    assert (tmp_path / "log.txt").read_text() == "log"
-    assert not (tmp_path / "log.txt").is_symlink()
-
-
-def test_an_own_file_is_begun_anew(tmp_path: Path) -> None:
-    (tmp_path / "log.txt").write_text("old")
-    with os.fdopen(files.open_own(tmp_path / "log.txt"), "wb") as file:
-        file.write(b"n")
-    assert (tmp_path / "log.txt").read_bytes() == b"n"

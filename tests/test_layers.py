@@ -92,12 +92,15 @@ def test_imports_point_downwards(path: Path) -> None:
 
 EQUATIONS = [path for path in MODULES if layer_of(path) in ("la", "gp")]
 ROUTINES = ("scipy.linalg", "ctypes", "numba", "mkl")  # the machine, which has one door
+# prctl(2), by which a run keeps hold of its processes, is the system's, not algebra; Python does not offer it.
+SYSTEM_CALLS = {"bench/orphans.py": "ctypes"}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_la_is_the_only_door_to_the_machine(path: Path) -> None:
     for name in imports_of(path):
-        if name.startswith(ROUTINES):
+        allowed = SYSTEM_CALLS.get(path.relative_to(PACKAGE).as_posix())
+        if name.startswith(ROUTINES) and name != allowed:
             assert layer_of(path) == "la", f"{path} imports {name}"
         if layer_of(path) != "la" and name.startswith("hgpbench.la."):
             assert name.removeprefix("hgpbench.la.") in la.__all__, f"{path} imports {name} past the door"

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
-from hgpbench.bench import costs, plan, provenance
+from hgpbench.bench import costs, leftovers, plan, provenance
 from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from hgpbench.bench.job import Job
 from hgpbench.bench.plan import Planned
-from hgpbench.bench.record import Record
+from hgpbench.bench.record import Record, Stamp
 from hgpbench.bench.supervise import Supervisor, Watcher
 from hgpbench.config import Experiment
 
@@ -38,12 +38,14 @@ class Campaign:
     experiment: Experiment
     options: Options
     planned: tuple[Planned, ...]
+    stamps: dict[str, Stamp | None]  # which records there were when this was planned
 
     @property
     def due(self) -> list[Job]:
-        """The jobs that this command has to run."""
+        """The jobs that this command has to run; one for all labels that ask for the same."""
         again = {"pending", *(("failed", "skipped") if self.options.retry_failed else ())}
-        return [p.job for p in self.planned if self.options.force or p.state in again]
+        asked = [p.job for p in self.planned if self.options.force or p.state in again]
+        return list({job.identity: job for job in reversed(asked)}.values())[::-1]
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,13 @@ class Tally:
 
 def prepare(experiment: Experiment, options: Options) -> Campaign:
     """Check everything and look up what is there already; nothing is written."""
+    # A model may change the directory as soon as it is imported, which planning does.
+    options = replace(options, results=options.results.absolute())
     seeds = options.seeds if options.seeds is not None else tuple(range(experiment.repeats))
     jobs = plan.make(experiment, seeds, options.only, options.threads)
-    return Campaign(experiment, options, tuple(plan.states(jobs, options.results)))
+    # Noted before the records are read: what is written from now on is seen as new.
+    stamps = {job.identity: records.stamp(options.results / job.folder) for job in jobs}
+    return Campaign(experiment, options, tuple(plan.states(jobs, options.results)), stamps)
 
 
 def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> Tally:
@@ -76,9 +82,9 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
     experiment, options = campaign.experiment, campaign.options
     due = campaign.due
     _write_manifest(campaign)
-    if options.force:
-        for job in due:
-            _set_aside(options.results / job.folder)
+    for item in campaign.planned:
+        if item.state == "done":
+            leftovers.sweep_finished(options.results / item.job.folder)
     supervisor = Supervisor(
         results=options.results,
         limits=experiment.limits,
@@ -87,9 +93,10 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
         server=server,
         parallel=options.parallel,
         fail_fast=options.fail_fast,
+        stamps=campaign.stamps,
     )
     ended = supervisor.run(due)
-    return _tally(campaign.planned, due, ended)
+    return _tally(campaign.planned, due, ended, supervisor.taken)
 
 
 def estimate(campaign: Campaign) -> tuple[float, int]:
@@ -104,28 +111,25 @@ def _write_manifest(campaign: Campaign) -> None:
     folder = options.results / experiment.name
     jobs = [planned.job for planned in campaign.planned]
     new, settings = plan.manifest(experiment, jobs), plan.settings(experiment, jobs)
-    manifests.write(folder, new.merged_with(manifests.find(folder), settings))
+    manifests.update(folder, lambda older: new.merged_with(older, settings))
 
 
-def _set_aside(folder: Path) -> None:
-    """Rename a run's folder, so that --force replaces a result without losing it."""
-    if not (folder / records.RECORD).exists():
-        return
-    number = 1
-    while (aside := folder.with_name(f"{folder.name}~{number}")).exists():
-        number += 1
-    folder.rename(aside)
-
-
-def _tally(planned: Sequence[Planned], due: Sequence[Job], ended: dict[str, Record | None]) -> Tally:
+def _tally(
+    planned: Sequence[Planned], due: Sequence[Job], ended: dict[str, Record | None], taken: set[str]
+) -> Tally:
+    """Every planned run by its ending; what this command did not run itself is cached where it is done."""
     counts: Counter[str] = Counter()
-    running = {job.identity for job in due}
+    running, found = {job.identity for job in due}, set(taken)
     for item in planned:
-        record = ended.get(item.job.identity)
-        if item.job.identity not in running:
+        identity = item.job.identity
+        record = ended.get(identity)
+        if identity not in running:
             counts["cached" if item.state == "done" else item.state] += 1
         elif record is None:
             counts["left"] += 1
+        elif record.status == "done":
+            counts["cached" if identity in found else "done"] += 1
         else:
-            counts[record.status if record.status in {"done", "skipped"} else "failed"] += 1
+            counts["skipped" if record.status == "skipped" else "failed"] += 1
+        found.add(identity)  # a second label of the same run
     return Tally(**counts)

@@ -5,60 +5,41 @@ nobody is watching any more, and the run ends too. The record is written here, b
 numbers: a supervisor killed a moment later loses nothing.
 """
 
-import json
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
-import time
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from hgpbench import files
+from hgpbench.bench import logs, orphans
 from hgpbench.bench import record as records
+from hgpbench.bench.channel import Reporter
 from hgpbench.bench.execute import execute, peak_memory
 from hgpbench.bench.job import Job
-from hgpbench.bench.record import Record, Status
+from hgpbench.bench.record import Arrays, Record, Status
 from hgpbench.cores import thread_variables
 from hgpbench.errors import HgpbenchError, Refusal
 
 _log = logging.getLogger(__name__)
 
-REPORT_EVERY = 0.2  # seconds between progress lines
-
-
-class Reporter:
-    """Progress towards the supervisor, not more often than a reader can use."""
-
-    def __init__(self, channel: Connection) -> None:
-        self._channel = channel
-        self._last = ("", 0.0)
-
-    def __call__(self, phase: str, step: int, total: int | None, bound: float | None) -> None:
-        now = time.monotonic()
-        if phase == self._last[0] and now - self._last[1] < REPORT_EVERY:
-            return
-        self._last = (phase, now)
-        line = {
-            "phase": phase,
-            "step": step,
-            "total": total,
-            "bound": None if bound is None else float(bound),
-        }
-        self._channel.send_bytes(json.dumps(line).encode())
+EXIT_STORED_NOTHING = 73  # as the system's headers name it: an output file could not be created
+LONGEST = 1_000  # characters of a reason; the log has it whole
 
 
 def main(
-    folder: Path, job: Job, origin: dict[str, Any], channel: Connection, environment: dict[str, str]
+    folder: Path, job: Job, origin: dict[str, Any], channel: socket.socket, environment: dict[str, str]
 ) -> None:
     """Run a job, in the supervisor's environment, and leave its record in the folder."""
     os.setsid()  # a terminal's interrupt reaches the supervisor alone, and the group can be ended whole
-    with os.fdopen(files.open_own(folder / records.LOG), "wb", buffering=0) as log:
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
+    orphans.adopt()
+    orphans.end_with_parent()  # even in the middle of a call that lets no other thread run
+    signal.signal(signal.SIGUSR1, signal.SIG_DFL)  # what the server has set for itself
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    logs.redirect(folder)
     # The server that forked us has the environment of its start; and what the model loads or starts later
     # learns its threads from here.
     os.environ.update(environment | thread_variables(job.threads))
@@ -70,38 +51,64 @@ def _run(folder: Path, job: Job, origin: dict[str, Any], reporter: Reporter) -> 
     try:
         record, arrays = execute(job, origin, reporter, folder / records.CHECKPOINT)
     except Refusal as error:
-        _leave(folder, job, origin, "skipped", str(error))
+        _leave(folder, job, origin, "skipped", _words(error))
     except HgpbenchError as error:
-        _leave(folder, job, origin, "failed", str(error))
+        _leave(folder, job, origin, "failed", _words(error))
     except MemoryError as error:
         _log.exception("out of memory")
-        _leave(folder, job, origin, "memory", f"out of memory: {error}" if str(error) else "out of memory")
+        _leave(folder, job, origin, "memory", f"out of memory: {_words(error)}".removesuffix(": "))
     except Exception as error:  # a model may raise anything: it becomes a row with its reason
         _log.exception("the run failed")
-        _leave(folder, job, origin, "failed", f"{type(error).__name__}: {error}".splitlines()[0])
+        _leave(folder, job, origin, "failed", f"{type(error).__name__}: {_words(error)}")
     else:
-        records.write(folder, record, arrays)
+        _store(folder, job, origin, record, arrays)
     (folder / records.CHECKPOINT).unlink(missing_ok=True)
 
 
+def _store(folder: Path, job: Job, origin: dict[str, Any], record: Record, arrays: Arrays) -> None:
+    """Keep a result; where that fails, say why, and leave the checkpoint for another attempt."""
+    try:
+        records.write(folder, record, arrays)
+    except Exception as error:
+        _log.exception("the result could not be stored")
+        why = error.strerror if isinstance(error, OSError) else None
+        _leave(folder, job, origin, "failed", f"the result could not be stored: {why or _words(error)}")
+        os._exit(EXIT_STORED_NOTHING)
+
+
 def _leave(folder: Path, job: Job, origin: dict[str, Any], status: Status, reason: str) -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    records.write(
-        folder,
-        Record(
-            status=status,
-            reason=reason,
-            **job.described(),
-            peak_memory=peak_memory(),
-            provenance={**origin, "threads": job.threads},
-            log_tail=records.log_tail(folder),
-        ),
+    with suppress(OSError, ValueError, AttributeError):  # a model may have closed or replaced them
+        sys.stdout.flush()
+        sys.stderr.flush()
+    record = Record(
+        status=status,
+        reason=reason,
+        **job.described(),
+        peak_memory=peak_memory(),
+        provenance={**origin, "threads": job.threads},
+        log_tail=records.log_tail(folder),
     )
+    try:
+        records.write(folder, record)
+    except OSError:  # no room for a line either: the supervisor may find some, once we are gone
+        _log.exception("the record could not be stored")
+        os._exit(EXIT_STORED_NOTHING)
 
 
-def _end_with_supervisor(channel: Connection) -> None:
+def _words(error: Exception) -> str:
+    """The first line of an error's message, short and printable."""
+    try:
+        lines = str(error).splitlines()
+    except Exception as another:
+        return f"(its message cannot be told: {type(another).__name__})"
+    line = lines[0] if lines else ""
+    cut = line if len(line) <= LONGEST else f"{line[:LONGEST]} ... ({len(line):,} characters)"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+
+
+def _end_with_supervisor(channel: socket.socket) -> None:
     """Block until the supervisor is gone, then end this process and all that it started."""
-    with suppress(EOFError, OSError):
-        channel.recv_bytes()
+    with suppress(OSError):
+        channel.recv(1)
+    orphans.end_descendants(os.getpid())
     os.killpg(os.getpgrp(), signal.SIGKILL)

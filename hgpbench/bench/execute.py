@@ -5,19 +5,20 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from hgpbench.bench import estimators, provenance
+from hgpbench.bench import answers, estimators, provenance
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import Meter
 from hgpbench.bench.record import Arrays, Record
 from hgpbench.data.source import Fold, open_source
 from hgpbench.data.split import Split
-from hgpbench.errors import DataError, FitError
+from hgpbench.errors import DataError
 from hgpbench.prediction import Array, Prediction
 from hgpbench.scaling import Scaling
 
@@ -55,21 +56,21 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
     with threadpool_limits(job.threads), Meter() as meter:
         progress("fit", 0, None, None)
         clock = Clock.start()
-        before = estimators.fit(
-            model, X_train, y_train, lambda step, of, bound: progress("fit", step, of, bound), checkpoint
+        before = answers.seconds(
+            estimators.fit(model, X_train, y_train, partial(progress, "fit"), checkpoint)
         )
         timings = clock.read("fit")
         timings["fit_wall"] += before  # of attempts that were killed and continued here
 
         progress("predict", 0, None, None)
         clock = Clock.start()
-        prediction = estimators.predict(model, X_test)
+        prediction = answers.predict(model, X_test)
         timings |= clock.read("predict")
         pools = provenance.blas()
 
     if scaling is not None:
         prediction = scaling.undo(prediction)
-    check(prediction, len(fold.y_test))
+    answers.check(prediction, len(fold.y_test))
     record = Record(
         status="done",
         reason=None,
@@ -94,36 +95,21 @@ def scaled(fold: Fold, scaling: Scaling | None) -> tuple[Array, Array, Array]:
     return scaling.inputs(fold.X_train), scaling.target(fold.y_train), scaling.inputs(fold.X_test)
 
 
-def check(prediction: Prediction, rows: int) -> None:
-    """A prediction that is incomplete or not finite is a failure, not a score."""
-    for name, values in prediction.arrays().items():
-        if values.shape != (rows,):
-            raise FitError(f"the model's {name} has shape {values.shape}, not ({rows},)")
-        bad = int(np.count_nonzero(~np.isfinite(values)))
-        if bad:
-            raise FitError(f"the model's {name} is not finite at {bad:,} of {rows:,} test points")
-    if np.any(prediction.var <= 0):
-        raise FitError("the model's predictive variance is not positive everywhere")
-
-
 def outcome(model: Any) -> dict[str, Any]:
     """How the fit ended, as far as the model says; its bound is that of the standardised target."""
-    elbo = getattr(model, "elbo_", None)
-    told = {
-        "outcome": getattr(model, "outcome_", None),
-        "elbo": elbo if elbo is None or not units(model) else elbo - units(model),
-        "iterations": getattr(model, "n_iter_", None),
-        "evaluations": getattr(model, "n_evaluations_", None),
-        "jitter": getattr(model, "jitter_", None),
+    elbo = answers.number(answers.remark(model, "elbo_"))
+    return {
+        "outcome": answers.remark(model, "outcome_"),
+        "elbo": None if elbo is None else elbo - units(model),
+        "iterations": answers.remark(model, "n_iter_"),
+        "evaluations": answers.remark(model, "n_evaluations_"),
+        "jitter": answers.remark(model, "jitter_"),
     }
-    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in told.items()}
-    # A record holds finite numbers only; an evidence that is not one is as good as none.
-    return {key: None if isinstance(v, float) and not np.isfinite(v) else v for key, v in plain.items()}
 
 
 def units(model: Any) -> float:
     """What the units of the target add to a model's bounds: zero for one that was given scaled rows."""
-    return float(getattr(model, "log_jacobian_", 0.0))
+    return answers.number(answers.remark(model, "log_jacobian_")) or 0.0
 
 
 def arrays(
@@ -140,16 +126,16 @@ def arrays(
         if len(fold.y_train) <= PICTURE_ROWS:
             extras |= {"X_train": fold.X_train, "y_train": fold.y_train}
             for name, attribute in (("expert", "labels_"), ("variational", "lam_")):
-                values = np.asarray(getattr(model, attribute, None))
-                if values.shape == fold.y_train.shape:
+                values = answers.numbers(model, attribute, 1)
+                if values is not None and values.shape == fold.y_train.shape:
                     extras[name] = values
         for name in ("inducing_f", "inducing_g"):
-            points = getattr(model, f"{name}_", None)
-            if points is not None:
+            points = answers.numbers(model, f"{name}_", 2)
+            if points is not None and points.shape[1] == fold.X_train.shape[1]:
                 extras[name] = points if scaling is None else scaling.undo_inputs(points)
-    trace = getattr(model, "trace_", None)
-    if trace is not None and units(model):
-        trace = trace - np.array([0.0, 0.0, units(model)])
+    trace = answers.numbers(model, "trace_", 2)
+    if trace is not None:
+        trace = trace - np.array([0.0, 0.0, units(model)]) if trace.shape[1] == 3 else None
     return Arrays(fold.test_index, fold.y_test, prediction, trace, extras)
 
 

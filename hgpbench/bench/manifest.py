@@ -6,15 +6,18 @@ runs; the manifest lists, for each label and seed, the folder to look into, whet
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hgpbench import files
+from hgpbench.bench import locks
 from hgpbench.bench.stored import checked
 from hgpbench.errors import RecordError
 
 MANIFEST = "experiment.json"
+LOCK = ".experiment.lock"
 FORMAT = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 
@@ -59,6 +62,12 @@ def write(folder: Path, manifest: Manifest) -> None:
     body = {"format": FORMAT, **asdict(manifest)}
     text = json.dumps({**body, "checksum": files.checksum(body)}, indent=1)
     files.write_text(folder / MANIFEST, text + "\n")
+
+
+def update(folder: Path, change: Callable[[Manifest | None], Manifest]) -> None:
+    """Replace the manifest by what becomes of it; commands that do so at the same time take turns."""
+    with locks.holding(folder / LOCK):
+        write(folder, change(find(folder)))
 
 
 def read(folder: Path) -> Manifest:

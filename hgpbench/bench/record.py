@@ -29,6 +29,7 @@ CHECKPOINT = "checkpoint.h5"  # of a fit under way; gone once the run has ended
 _PLACE = re.compile(r"([0-9a-f]{16})-seed(\d+)(?:~\d+)?")  # of a run's folder, or of one set aside
 _DRAWN = ("y", "X_test", "X_train", "y_train", "truth_mean", "truth_noise_var")
 
+Stamp = tuple[int, int]  # number and time of a file
 Status = Literal["done", "failed", "timeout", "memory", "killed", "skipped"]
 
 
@@ -96,7 +97,7 @@ def read(folder: Path) -> Record:
         body = files.read_json(path)
     except FileNotFoundError:
         raise RecordError(f"{path}: no record") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise RecordError(f"{path}: not a record of format {FORMAT}; another version of hgpbench wrote it")
@@ -148,6 +149,15 @@ def read_arrays(folder: Path) -> Arrays:
         return arrays
     except hdf5.DAMAGE as error:
         raise RecordError(f"{path}: unreadable ({error})") from error
+
+
+def stamp(folder: Path) -> Stamp | None:
+    """Which record lies in a folder, without reading it: each one is a new file."""
+    try:
+        found = (folder / RECORD).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def _members(file: Any, name: str) -> dict[str, NDArray[Any]]:

@@ -1,34 +1,38 @@
 """Runs as supervised processes: limits are kept, every ending leaves a record, an interrupt ends cleanly."""
 
-import fcntl
-import json
 import os
 import signal
+import socket
 import time
 import uuid
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, Protocol
 
-from hgpbench import files, units
-from hgpbench.bench import child
+from hgpbench import units
+from hgpbench.bench import child, forks, leftovers, locks, logs, orphans, replacement
 from hgpbench.bench import record as records
+from hgpbench.bench.channel import Listener, Told
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
-from hgpbench.bench.record import Record, Status
+from hgpbench.bench.record import Record, Stamp, Status
 from hgpbench.config import Limits
+from hgpbench.errors import FitError
 
 POLL = 0.05  # seconds
+LAUNCHES = 3  # attempts to start a process
+PATIENCE = 10.0  # seconds for a killed process to be gone; one that waits for a dead disk may take for ever
 WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine
 
 _OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # not the run's own doing
+_UNKNOWN = 255  # what multiprocessing says of a process whose server is gone
+_NAMES = {kind.value: kind.name for kind in signal.Signals}
 
 
 class Interrupted(Exception):
@@ -39,7 +43,7 @@ class Watcher(Protocol):
     """Who is told what happens: a progress bar, or nobody."""
 
     def started(self, job: Job) -> None: ...
-    def progressed(self, job: Job, line: dict[str, Any]) -> None: ...
+    def progressed(self, job: Job, told: Told) -> None: ...
     def finished(self, job: Job, record: Record | None) -> None: ...
 
 
@@ -49,9 +53,11 @@ class _Run:
 
     job: Job
     folder: Path
+    place: Path  # where it works: its folder, or beside a finished result that it is to replace
     attempt: str
     process: BaseProcess
-    channel: Connection  # progress comes in; its end tells the run that we are gone
+    server: int | None  # the process that forked it, and tells how it ended
+    listener: Listener  # progress comes in; the end of its channel tells the run that we are gone
     lock: IO[str]
     started: float
     weighed: float = 0.0  # when its memory was looked at last
@@ -69,7 +75,10 @@ class Supervisor:
     server: ForkServerContext  # see forks.warm
     parallel: int = 1
     fail_fast: bool = False
+    stamps: dict[str, Stamp | None] = field(default_factory=dict)  # the records there when this was planned
+    taken: set[str] = field(default_factory=set)  # identities that another process ran since then
     _running: list[_Run] = field(default_factory=list)
+    _before: set[int] = field(default_factory=orphans.children)  # processes that are none of ours
 
     def run(self, jobs: list[Job]) -> dict[str, Record | None]:
         """Run all jobs; records by identity, None for one that another process is running."""
@@ -98,32 +107,57 @@ class Supervisor:
                         time.sleep(POLL)
             finally:
                 for run in self._running:  # only where something unforeseen went wrong here
-                    _kill_group(run.process)
+                    _end_processes(run.process)
         return ended
 
     def _start(self, job: Job, ended: dict[str, Record | None]) -> None:
-        folder = self.results / job.folder
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = _lock(folder / ".lock")
-        if lock is None:
-            ended[job.identity] = None
-            self.watcher.finished(job, None)
+        folder = (self.results / job.folder).absolute()  # whatever directory the model changes to
+        lock = locks.hold(locks.of_run(folder))
+        record = self._run_since(job, folder) if lock else None
+        if lock is None or record is not None:
+            if lock is not None:
+                lock.close()
+                self.taken.add(job.identity)
+            ended[job.identity] = record
+            self.watcher.finished(job, record)
             return
+        place = replacement.place(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        leftovers.sweep_parts(place)
         attempt = uuid.uuid4().hex
-        ours, theirs = self.server.Pipe()
-        origin = {**self.origin, "attempt": attempt}
-        process = self.server.Process(target=child.main, args=(folder, job, origin, theirs, dict(os.environ)))
-        process.start()
-        theirs.close()
-        self._running.append(_Run(job, folder, attempt, process, ours, lock, time.monotonic()))
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = self._launch(place, job, {**self.origin, "attempt": attempt}, theirs)
+        number, now = forks.server_number(), time.monotonic()
+        self._running.append(_Run(job, folder, place, attempt, process, number, Listener(ours), lock, now))
         self.watcher.started(job)
 
+    def _launch(self, *details: Any) -> BaseProcess:
+        """A process for a run; a server that was killed is started again."""
+        for _ in range(LAUNCHES):
+            forks.revive()
+            process = self.server.Process(target=child.main, args=(*details, dict(os.environ)))
+            with suppress(OSError, EOFError):  # the server was killed a moment ago
+                process.start()
+                return process
+        raise FitError(f"no process could be started in {LAUNCHES} attempts; is the machine short of memory?")
+
+    def _run_since(self, job: Job, folder: Path) -> Record | None:
+        """The record of a run that another process has finished since this one was planned."""
+        replacement.settle(folder)
+        if records.stamp(folder) == self.stamps.get(job.identity):
+            return None
+        record = records.find(folder)
+        return None if record is None or record.status == "killed" else record
+
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
-        for line in _progress_lines(run):
-            self.watcher.progressed(run.job, line)
+        logs.shorten(run.place)
+        told = run.listener.latest()
+        if told is not None:
+            self.watcher.progressed(run.job, told)
         wall, memory, now = self.limits.wall, self.limits.memory, time.monotonic()
         if run.process.exitcode is not None:
-            self._end(run, *_verdict(run.process.exitcode), ended)
+            self._end(run, *_verdict(run.process.exitcode, forks.is_running(run.server)), ended)
         elif wall is not None and now - run.started > wall:
             self._end(run, "timeout", f"stopped after the limit of {units.show_seconds(wall)}", ended)
         elif now - run.weighed > WEIGH_EVERY:
@@ -134,13 +168,19 @@ class Supervisor:
 
     def _end(self, run: _Run, status: Status, reason: str, ended: dict[str, Record | None]) -> None:
         """Make sure that nothing of the run is alive, and that it has a record of this attempt."""
-        _kill_group(run.process)
-        record = records.find(run.folder)
+        _end_processes(run.process)
+        own = forks.own()
+        if own is not None:  # living runs keep what they start: what came to us is of this one
+            orphans.end_adopted(own | self._before)
+        logs.shorten(run.place)
+        record = records.find(run.place)
         if record is None or record.provenance.get("attempt") != run.attempt:
             record = self._record_for(run, status, reason)
-            records.write(run.folder, record)
+            with suppress(OSError):  # a full disk: the row is told, and the run is due again
+                records.write(run.place, record)
+        replacement.conclude(run.folder, run.place, record)
         self._running.remove(run)
-        run.channel.close()
+        run.listener.channel.close()
         run.lock.close()
         ended[run.job.identity] = record
         self.watcher.finished(run.job, record)
@@ -155,44 +195,35 @@ class Supervisor:
             timings={"total_wall": time.monotonic() - run.started},
             peak_memory=run.peak or None,
             provenance={**self.origin, "attempt": run.attempt, "threads": job.threads},
-            log_tail=records.log_tail(run.folder),
+            log_tail=records.log_tail(run.place),
         )
 
 
-def _verdict(code: int) -> tuple[Status, str]:
-    """What an exit code says of a run that left no record."""
+def _verdict(code: int, told: bool) -> tuple[Status, str]:
+    """What an exit code says of a run that left no record, told by a server that lives or made up."""
+    if code == _UNKNOWN and not told:
+        return "killed", "ended with the server of runs, which was killed; the next run starts it again"
+    if code == child.EXIT_STORED_NOTHING:
+        return "failed", "its result could not be stored; is the disk full? see its log"
     if code >= 0:
         return "failed", f"the run's process ended with exit code {code} and left no record; see its log"
-    name = signal.Signals(-code).name
-    if signal.Signals(-code) in _OUTSIDE:
+    name = _NAMES.get(-code, f"signal {-code}")  # those for real time have no name
+    if -code in _OUTSIDE:
         hint = ", perhaps for want of memory" if -code == signal.SIGKILL else ""
         return "killed", f"ended from outside by {name}{hint}; the next run starts it again"
     return "failed", f"the run's process crashed ({name}); see its log"
 
 
-def _progress_lines(run: _Run) -> Iterator[dict[str, Any]]:
-    with suppress(EOFError, OSError):  # it ended while we listened
-        while run.channel.poll():
-            yield json.loads(run.channel.recv_bytes())
-
-
-def _kill_group(process: BaseProcess) -> None:
+def _end_processes(process: BaseProcess) -> None:
     """End a run and whatever it started."""
+    if process.pid is None:  # never started
+        return
+    if process.exitcode is None:
+        orphans.end_tree(process.pid)
     with suppress(ProcessLookupError, PermissionError):  # all gone already, or not yet a group of its own
-        os.killpg(process.pid or 0, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     process.kill()
-    process.join()
-
-
-def _lock(path: Path) -> IO[str] | None:
-    """Hold the folder for this process; the system lets go of it whenever the process ends."""
-    file = os.fdopen(files.open_own(path), "w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return file
+    process.join(PATIENCE)
 
 
 @contextmanager

@@ -1,9 +1,8 @@
 """Progress of runs: a live bar on a terminal, one line per ended run anywhere else."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,6 +17,7 @@ from rich.progress import (
 )
 
 from hgpbench import units
+from hgpbench.bench.channel import Told
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record
 from hgpbench.words import printable
@@ -26,11 +26,18 @@ _LONGEST = 1_000  # characters of a reason
 _COLOURS = {"done": "green", "skipped": "yellow"}
 
 
+class _Console(Console):
+    """A console that falls silent when nobody reads any more, where rich's own would end the runs."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 class RunDisplay:
     """Follows the runs of one experiment on standard error."""
 
     def __init__(self, title: str, total: int) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = _Console(stderr=True, highlight=False)
         self._live = self._console.is_terminal and total > 0
         self._progress = Progress(
             TextColumn("{task.description}"),
@@ -59,14 +66,10 @@ class RunDisplay:
         name = f"  {job.label} seed {job.seed}"
         self._tasks[job.identity] = self._progress.add_task(escape(name), total=None, note="starting")
 
-    def progressed(self, job: Job, line: dict[str, Any]) -> None:
+    def progressed(self, job: Job, told: Told) -> None:
         """A run told how far it is."""
-        note = str(line["phase"])
-        if line["bound"] is not None:
-            note += f", bound {line['bound']:.6g}"
-        self._progress.update(
-            self._tasks[job.identity], completed=line["step"], total=line["total"], note=note
-        )
+        note = told.phase if told.bound is None else f"{told.phase}, bound {told.bound:.6g}"
+        self._progress.update(self._tasks[job.identity], completed=told.step, total=told.total, note=note)
 
     def finished(self, job: Job, record: Record | None) -> None:
         """A run ended: one line that stays."""
@@ -74,7 +77,8 @@ class RunDisplay:
         if task is not None:
             self._progress.remove_task(task)
         self._progress.advance(self._whole)
-        self._console.print(_summary(job, record), soft_wrap=True)
+        with suppress(OSError):  # a full disk under the terminal's log, say
+            self._console.print(_summary(job, record), soft_wrap=True)
 
 
 def _summary(job: Job, record: Record | None) -> str:

@@ -39,7 +39,10 @@ def run(
     quick: Quick = False,
     dry_run: DryRun = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Run again what is done; the old run is set aside.")
+        bool,
+        typer.Option(
+            "--force", help="Run again what is done; the new result replaces the old, which is set aside."
+        ),
     ] = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again what failed or was skipped.")

@@ -1,11 +1,14 @@
 """Records: complete or absent, and never believed when damaged."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from hgpbench import files
 from hgpbench.bench import record as records
 from hgpbench.bench.record import Arrays, Record
 from hgpbench.errors import RecordError
@@ -87,6 +90,31 @@ def test_another_format_is_named_as_such(tmp_path: Path) -> None:
     (tmp_path / records.RECORD).write_text('{"format": 99}')
     with pytest.raises(RecordError, match="another version"):
         records.read(tmp_path)
+
+
+def signed(folder: Path, **changes: Any) -> None:
+    """Store the record with these keys changed, or "gone", and a good checksum."""
+    records.write(folder, RECORD)
+    path = folder / records.RECORD
+    body = json.loads(path.read_text()) | changes
+    body = {name: value for name, value in body.items() if name != "checksum" and value != "gone"}
+    path.write_text(json.dumps({**body, "checksum": files.checksum(body)}))
+
+
+def test_what_a_newer_version_adds_is_left_out(tmp_path: Path) -> None:
+    signed(tmp_path, more=1)
+    assert records.read(tmp_path) == RECORD
+
+
+def test_one_with_less_is_incomplete(tmp_path: Path) -> None:
+    signed(tmp_path, seed="gone")
+    with pytest.raises(RecordError, match="unreadable"):
+        records.read(tmp_path)
+
+
+def test_one_of_a_hundred_thousand_brackets_is_unreadable(tmp_path: Path) -> None:
+    (tmp_path / records.RECORD).write_text("[" * 100_000)
+    assert records.find(tmp_path) is None
 
 
 def test_a_record_holds_finite_numbers_only(tmp_path: Path) -> None:
