@@ -43,7 +43,7 @@ class Campaign:
     @property
     def due(self) -> list[Job]:
         """The jobs that this command has to run."""
-        again = {"pending", *(("failed", "skipped") if self.options.retry_failed else ())}
+        again = {"pending", "code changed", *(("failed", "skipped") if self.options.retry_failed else ())}
         return [p.job for p in self.planned if self.options.force or p.state in again]
 
 
@@ -56,13 +56,15 @@ class Tally:
     failed: int = 0
     skipped: int = 0
     left: int = 0  # not started, or under way in another process
+    changed: int = 0  # of all these, runs that other code had done before
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
     def __str__(self) -> str:
         text = f"{self.done} done, {self.cached} cached, {self.failed} failed, {self.skipped} skipped"
-        return f"{text}, {self.left} left" if self.left else text
+        text += f", {self.left} left" if self.left else ""
+        return f"{text} ({self.changed} code changed)" if self.changed else text
 
 
 def prepare(experiment: Experiment, options: Options) -> Campaign:
@@ -83,7 +85,7 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
     supervisor = Supervisor(
         results=options.results,
         limits=experiment.limits,
-        origin={**provenance.collect(), "command": options.command},
+        origin={**provenance.collect(plan.folders(experiment)[0]), "command": options.command},
         watcher=watcher,
         server=server,
         parallel=options.parallel,
@@ -111,7 +113,8 @@ def _write_manifest(campaign: Campaign) -> None:
     folder = options.results / experiment.name
     jobs = [planned.job for planned in campaign.planned]
     new, settings = plan.manifest(experiment, jobs), plan.settings(experiment, jobs)
-    manifests.write(folder, new.merged_with(manifests.find(folder), settings))
+    older = plan.renewed(manifests.find(folder), experiment, jobs)
+    manifests.write(folder, new.merged_with(older, settings))
 
 
 def _set_aside(folder: Path) -> None:
@@ -135,7 +138,7 @@ def _tally(planned: Sequence[Planned], due: Sequence[Job], ended: dict[str, Reco
             counts["left"] += 1
         else:
             counts[record.status if record.status in {"done", "skipped"} else "failed"] += 1
-    return Tally(**counts)
+    return Tally(**counts, changed=sum(item.state == "code changed" for item in planned))
 
 
 def _earlier_times(job: Job, results: Path) -> list[float]:

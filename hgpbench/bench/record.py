@@ -52,6 +52,7 @@ class Record:
     provenance: dict[str, Any] = field(default_factory=dict)
     log_tail: list[str] = field(default_factory=list)
     predictions_sha256: str | None = None
+    code: str | None = None  # hash of what computed it; None where an earlier version of hgpbench did
 
 
 @dataclass(frozen=True, eq=False)
