@@ -1,15 +1,12 @@
 """From an experiment to its jobs: everything that can be wrong is found here, before anything runs."""
 
 import fnmatch
-import inspect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing import Any, Literal
 
 from hgpbench import shipped
 from hgpbench.bench import estimators
@@ -17,6 +14,7 @@ from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from hgpbench.bench.estimators import Model
 from hgpbench.bench.job import Job, asked_by
+from hgpbench.bench.signature import arguments
 from hgpbench.config import Entry, Experiment, SplitConfig
 from hgpbench.data.source import Source, open_source
 from hgpbench.data.split import Split
@@ -45,6 +43,11 @@ def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], thre
         _job(entry, experiment, dataset, shares, threads or experiment.limits.threads) for entry in entries
     ]
     return [replace(template, seed=seed) for seed in seeds for template in templates]
+
+
+def parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
+    """All parameters of an entry's model, defaults included, checked."""
+    return arguments(entry, _model(entry, experiment), experiment.document)
 
 
 def folders(experiment: Experiment) -> tuple[Path, ...]:
@@ -95,7 +98,7 @@ def _job(
         experiment=experiment.name,
         label=entry.label,
         model=model.name,
-        params=parameters(entry, experiment),
+        params=arguments(entry, model, experiment.document),
         seed=0,
         dataset=dataset,
         split=split,
@@ -190,51 +193,3 @@ def _split(experiment: Experiment, source: Source) -> Split:
     except DataError as error:
         raise ConfigError(f"{experiment.document.where(('split',))}: split: {error}") from None
     return split
-
-
-def parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
-    """All parameters of the model, defaults included; each given one checked against the signature."""
-    kind = _model(entry, experiment).kind
-    signature = inspect.signature(kind)
-    hints = get_type_hints(kind.__init__)
-    allowed = [name for name in signature.parameters if name != estimators.SEED_PARAMETER]
-    checked = {name: signature.parameters[name].default for name in allowed}
-    for part, values in (("models", entry.given), ("sweep", entry.params)):
-        for name, value in values.items():
-            where = f"{experiment.document.where((part, entry.base, name))}: {part}.{entry.base}.{name}"
-            if name == estimators.SEED_PARAMETER:
-                raise ConfigError(f"{where}: set by the run's seed; use repeats or --seeds")
-            if name in getattr(kind, "former", {}):
-                raise ConfigError(
-                    f"{where}: {entry.model} has no such parameter any more: it is {kind.former[name]}"
-                )
-            if name not in allowed:
-                raise ConfigError(
-                    f"{where}: {entry.model} has no such parameter{nearest(name, allowed)}; "
-                    f"parameters: {', '.join(allowed) or 'none'}"
-                )
-            checked[name] = _checked(value, hints.get(name, Any), where)
-            if name in getattr(kind, "shorthands", {}):
-                checked[name] = _written(kind.shorthands[name], checked[name], where)
-    return checked
-
-
-def _written(shorthand: Callable[[str], str], value: str, where: str) -> str:
-    """The one text for what a shorthand stands for: runs of the same settings are the same runs."""
-    try:
-        return shorthand(value)
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def _checked(value: Any, hint: Any, where: str) -> Any:
-    """The value as the signature's type, or an error that says what the type allows."""
-    try:
-        return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(
-            value, strict=True
-        )
-    except ValidationError as error:
-        allowed = " or ".join(
-            dict.fromkeys(p["msg"].removeprefix("Input should be ") for p in error.errors())
-        )
-        raise ConfigError(f"{where}: {value!r:.60} is not allowed; allowed: {allowed}") from None
