@@ -6,6 +6,7 @@ their own; the process of a run imports it for good.
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 import sysconfig
@@ -70,12 +71,13 @@ def load(where: Address) -> Any:
 @contextmanager
 def visiting(folders: Sequence[str]) -> Iterator[None]:
     """Have the folders importable for a while, and forget afterwards what was imported from them."""
-    path, known, writes = list(sys.path), set(sys.modules), sys.dont_write_bytecode
+    path, known, writes, here = list(sys.path), set(sys.modules), sys.dont_write_bytecode, Path.cwd()
     enter(folders)
     try:
         yield
     finally:
         sys.path[:], sys.dont_write_bytecode = path, writes
+        os.chdir(here)  # wherever the module went
         for name in set(sys.modules) - known:
             if _lies_in(sys.modules[name], folders):
                 del sys.modules[name]

@@ -181,3 +181,10 @@ def test_source_beyond_reason_is_hashed_all_the_same(module: Module, tmp_path: P
     one = code_of(tmp_path)
     module("own.py", f"HELP = {'+'.join(['1'] * 901)}\nODD = '\\ud800'\n{PLAIN}")
     assert code_of(tmp_path).digest != one.digest
+
+
+def test_a_module_that_changes_the_directory_changes_nothing(module: Module, tmp_path: Path) -> None:
+    here = Path.cwd()
+    module("own.py", "import os\nos.chdir('/')\nHELP = 1\n" + PLAIN)
+    code_of(tmp_path)
+    assert Path.cwd() == here
