@@ -43,7 +43,7 @@ class Campaign:
     @property
     def due(self) -> list[Job]:
         """The jobs that this command has to run; one for all labels that ask for the same."""
-        again = {"pending", *(("failed", "skipped") if self.options.retry_failed else ())}
+        again = {"pending", "code changed", *(("failed", "skipped") if self.options.retry_failed else ())}
         asked = [p.job for p in self.planned if self.options.force or p.state in again]
         return list({job.identity: job for job in reversed(asked)}.values())[::-1]
 
@@ -57,13 +57,15 @@ class Tally:
     failed: int = 0
     skipped: int = 0
     left: int = 0  # not started, or under way in another process
+    changed: int = 0  # of all these, runs that other code had done before
 
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
     def __str__(self) -> str:
         text = f"{self.done} done, {self.cached} cached, {self.failed} failed, {self.skipped} skipped"
-        return f"{text}, {self.left} left" if self.left else text
+        text += f", {self.left} left" if self.left else ""
+        return f"{text} ({self.changed} code changed)" if self.changed else text
 
 
 def prepare(experiment: Experiment, options: Options) -> Campaign:
@@ -88,7 +90,7 @@ def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> 
     supervisor = Supervisor(
         results=options.results,
         limits=experiment.limits,
-        origin={**provenance.collect(), "command": options.command},
+        origin={**provenance.collect(plan.folders(experiment)[0]), "command": options.command},
         watcher=watcher,
         server=server,
         parallel=options.parallel,
@@ -111,7 +113,7 @@ def _write_manifest(campaign: Campaign) -> None:
     folder = options.results / experiment.name
     jobs = [planned.job for planned in campaign.planned]
     new, settings = plan.manifest(experiment, jobs), plan.settings(experiment, jobs)
-    manifests.update(folder, lambda older: new.merged_with(older, settings))
+    manifests.update(folder, lambda older: new.merged_with(plan.renewed(older, experiment, jobs), settings))
 
 
 def _tally(
@@ -132,4 +134,4 @@ def _tally(
         else:
             counts["skipped" if record.status == "skipped" else "failed"] += 1
         found.add(identity)  # a second label of the same run
-    return Tally(**counts)
+    return Tally(**counts, changed=sum(item.state == "code changed" for item in planned))

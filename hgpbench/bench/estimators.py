@@ -1,13 +1,18 @@
-"""Models by name: ours, or any scikit-learn regressor as ``module:Class``."""
+"""Models by name: ours, or any scikit-learn regressor as ``module:Class`` or ``file.py:Class``."""
 
-import importlib
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hgpbench.bench import code, foreign
+from hgpbench.bench.code import Code
+from hgpbench.bench.foreign import Address
+from hgpbench.bench.job import Job
 from hgpbench.errors import ConfigError, DataError
 from hgpbench.models import MODELS
 from hgpbench.prediction import Array, Prediction
@@ -17,32 +22,50 @@ from hgpbench.words import nearest
 SEED_PARAMETER = "random_state"
 
 
-def find(name: str) -> type[Any]:
-    """The class of a model; ConfigError where there is none or it cannot predict a distribution."""
+@dataclass(frozen=True)
+class Model:
+    """A class that can be run, and what computes its runs."""
+
+    name: str
+    kind: type[Any]
+    code: Code
+    address: Address | None = None  # None for ours
+
+
+@cache
+def find(name: str, folders: tuple[Path, ...] = ()) -> Model:
+    """The model of that name, a user's own first looked for in these folders; or a ConfigError."""
     if name in MODELS:
-        return MODELS[name]
-    module, colon, attribute = name.partition(":")
-    if not colon:
+        return Model(name, MODELS[name], code.of_shipped(MODELS[name].__module__))
+    if ":" not in name:
         raise ConfigError(
             f"no model {name!r}{nearest(name, MODELS)}; models: {', '.join(MODELS)}, "
             "or module:Class of your own"
         )
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"model {name!r} cannot be imported: {error}") from None
-    if not isinstance(kind, type) or not hasattr(kind, "fit") or not _predicts(kind):
+    address = foreign.address(name, folders)
+    with foreign.visiting(address.folders):
+        kind = foreign.load(address)
+        if not isinstance(kind, type) or not hasattr(kind, "fit") or not _predicts(kind):
+            raise ConfigError(
+                f"model {name!r} is not a regressor with fit and predict_dist, "
+                "or fit and predict(X, return_std)"
+            )
+        return Model(address.name, kind, code.of_foreign(address, kind), address)
+
+
+def build(job: Job) -> Any:
+    """The estimator of a run, in its own process: with its parameters and, where it draws, the seed."""
+    if job.address is None:
+        kind = MODELS[job.model]
+    else:
+        foreign.enter(job.address.folders)
+        kind = foreign.load(job.address)
+    if not job.code.stands():
         raise ConfigError(
-            f"model {name!r} is not a regressor with fit and predict_dist, or fit and predict(X, return_std)"
+            f"the code of {job.model} changed since the run was planned; start the command again"
         )
-    return kind
-
-
-def build(name: str, params: dict[str, Any], seed: int) -> Any:
-    """An estimator with these parameters and, where it draws random numbers, this seed."""
-    kind = find(name)
-    seeded = {SEED_PARAMETER: seed} if SEED_PARAMETER in inspect.signature(kind).parameters else {}
-    return kind(**params, **seeded)
+    seeded = {SEED_PARAMETER: job.seed} if SEED_PARAMETER in inspect.signature(kind).parameters else {}
+    return kind(**job.params, **seeded)
 
 
 def scaling(model: Any, X: Array, y: Array) -> Scaling | None:
@@ -80,4 +103,7 @@ def predict(model: Any, X: Array) -> Prediction:
 def _predicts(kind: type[Any]) -> bool:
     if hasattr(kind, "predict_dist"):
         return True
-    return hasattr(kind, "predict") and "return_std" in inspect.signature(kind.predict).parameters
+    try:
+        return "return_std" in inspect.signature(kind.predict).parameters
+    except (AttributeError, TypeError, ValueError):  # nothing to call, or nothing that says how
+        return False

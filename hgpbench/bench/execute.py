@@ -49,7 +49,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
     if source.sha256 != job.dataset["sha256"]:
         raise DataError(f"dataset {source.name} changed since the run was planned; start the command again")
     fold = source.fold(Split(**job.split), job.seed)
-    model = estimators.build(job.model, job.params, job.seed)
+    model = estimators.build(job)
     scaling = estimators.scaling(model, fold.X_train, fold.y_train)
     X_train, y_train, X_test = scaled(fold, scaling)
 

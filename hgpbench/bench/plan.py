@@ -1,26 +1,27 @@
 """From an experiment to its jobs: everything that can be wrong is found here, before anything runs."""
 
 import fnmatch
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-
+from hgpbench import shipped
 from hgpbench.bench import estimators
 from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
-from hgpbench.bench.job import Job
-from hgpbench.bench.record import Record
+from hgpbench.bench.estimators import Model
+from hgpbench.bench.job import Job, asked_by
+from hgpbench.bench.signature import arguments
 from hgpbench.config import MAX_RUNS, Entry, Experiment, SplitConfig
 from hgpbench.data.source import Source, open_source
 from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError, DataError
 from hgpbench.words import nearest
 
-State = Literal["pending", "done", "failed", "skipped"]
+State = Literal["pending", "done", "failed", "skipped", "code changed"]
 
 
 @dataclass(frozen=True)
@@ -41,23 +42,23 @@ def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], thre
             f"{experiment.path}: {len(entries) * len(seeds):,} runs ({len(entries):,} labels, {len(seeds):,} "
             f"seeds) are more than the {MAX_RUNS:,} of one command; choose some with --only or --seeds"
         )
-    settings = [(entry, parameters(entry, experiment)) for entry in entries]
     dataset = {name: getattr(source, name) for name in ("name", "variant", "sha256", "target", "synthetic")}
-    return [
-        Job(
-            experiment=experiment.name,
-            label=entry.label,
-            model=entry.model,
-            params=params,
-            seed=seed,
-            dataset=dataset,
-            split={"train": split.train, "test": split.test},
-            threads=threads or experiment.limits.threads,
-            swept=entry.swept,
-        )
-        for seed in seeds
-        for entry, params in settings
+    shares = {"train": split.train, "test": split.test}
+    templates = [
+        _job(entry, experiment, dataset, shares, threads or experiment.limits.threads) for entry in entries
     ]
+    return [replace(template, seed=seed) for seed in seeds for template in templates]
+
+
+def parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
+    """All parameters of an entry's model, defaults included, checked."""
+    return arguments(entry, _model(entry, experiment), experiment.document)
+
+
+def folders(experiment: Experiment) -> tuple[Path, ...]:
+    """Where a model of the user's own may lie: beside the experiment file, or in the working folder."""
+    here, beside = Path.cwd(), experiment.path.resolve().parent
+    return (here,) if beside == shipped.folder("configs").resolve() else tuple(dict.fromkeys((beside, here)))
 
 
 def manifest(experiment: Experiment, jobs: Sequence[Job]) -> manifests.Manifest:
@@ -68,24 +69,91 @@ def manifest(experiment: Experiment, jobs: Sequence[Job]) -> manifests.Manifest:
 
 def settings(experiment: Experiment, jobs: Sequence[Job]) -> dict[str, str]:
     """The setting of every label in the file's order, also of those that ``--only`` left out of the jobs."""
-    planned = {job.label: job for job in jobs}
-    for entry in experiment.entries:
-        if entry.label not in planned:
-            params = parameters(entry, experiment)
-            planned[entry.label] = replace(
-                jobs[0], label=entry.label, model=entry.model, params=params, swept=entry.swept
-            )
-    return {entry.label: planned[entry.label].setting for entry in experiment.entries}
+    return {label: job.setting for label, job in _templates(experiment, jobs).items()}
+
+
+def renewed(
+    older: manifests.Manifest | None, experiment: Experiment, jobs: Sequence[Job]
+) -> manifests.Manifest | None:
+    """An earlier manifest with the folders that its runs have by the code of today.
+
+    A run that only other code has done is then "not run" in the report, until it has been run again: a table
+    never mixes what different code computed.
+    """
+    if older is None:
+        return None
+    templates = _templates(experiment, jobs)
+    return replace(
+        older, entries=tuple(_renewed(entry, templates.get(entry.label)) for entry in older.entries)
+    )
 
 
 def states(jobs: Iterable[Job], results: Path) -> list[Planned]:
     """What the results folder already has of each job."""
-    return [Planned(job, _state(records.find(results / job.folder))) for job in jobs]
+    listed = cache(_by_question)  # each folder is listed once, however many jobs it holds
+    return [Planned(job, _state(job, results, listed(results / job.folder.parent))) for job in jobs]
 
 
-def _state(record: Record | None) -> State:
+def _job(
+    entry: Entry, experiment: Experiment, dataset: dict[str, Any], split: dict[str, Any], threads: int
+) -> Job:
+    """The job of an entry, with the first seed."""
+    model = _model(entry, experiment)
+    return Job(
+        experiment=experiment.name,
+        label=entry.label,
+        model=model.name,
+        params=arguments(entry, model, experiment.document),
+        seed=0,
+        dataset=dataset,
+        split=split,
+        threads=threads,
+        code=model.code,
+        address=model.address,
+        swept=entry.swept,
+    )
+
+
+def _model(entry: Entry, experiment: Experiment) -> Model:
+    try:
+        return estimators.find(entry.model, folders(experiment))
+    except ConfigError as error:
+        at = experiment.document.where(("models", entry.base, "model"))
+        raise ConfigError(f"{at}: models.{entry.base}: {error}") from None
+
+
+def _templates(experiment: Experiment, jobs: Sequence[Job]) -> dict[str, Job]:
+    """A job of every label, in the file's order."""
+    planned, first = {job.label: job for job in jobs}, jobs[0]
+    return {
+        entry.label: planned.get(entry.label)
+        or _job(entry, experiment, first.dataset, first.split, first.threads)
+        for entry in experiment.entries
+    }
+
+
+def _renewed(entry: manifests.Entry, template: Job | None) -> manifests.Entry:
+    if template is None or template.setting != entry.setting:
+        return entry
+    return replace(entry, folder=replace(template, seed=entry.seed).folder.as_posix())
+
+
+def _by_question(folder: Path) -> dict[str, list[str]]:
+    """The runs in a folder, by what they were asked, whatever code answered."""
+    found = defaultdict[str, list[str]](list)
+    for path in folder.iterdir() if folder.is_dir() else ():
+        found[asked_by(path.name)].append(path.name)
+    return found
+
+
+def _state(job: Job, results: Path, listed: dict[str, list[str]]) -> State:
     """How a run stands; one that was ended from outside counts as pending."""
-    if record is None or record.status == "killed":
+    record = records.find(results / job.folder)
+    if record is None:
+        others = (name for name in listed.get(job.asked, ()) if name != job.folder.name)
+        done = any((results / job.folder.with_name(name) / records.RECORD).is_file() for name in others)
+        return "code changed" if done else "pending"
+    if record.status == "killed":
         return "pending"
     if record.status == "done" or record.status == "skipped":
         return record.status
@@ -130,55 +198,3 @@ def _split(experiment: Experiment, source: Source) -> Split:
     except DataError as error:
         raise ConfigError(f"{experiment.document.where(('split',))}: split: {error}") from None
     return split
-
-
-def parameters(entry: Entry, experiment: Experiment) -> dict[str, Any]:
-    """All parameters of the model, defaults included; each given one checked against the signature."""
-    try:
-        kind = estimators.find(entry.model)
-    except ConfigError as error:
-        at = experiment.document.where(("models", entry.base, "model"))
-        raise ConfigError(f"{at}: models.{entry.base}: {error}") from None
-    signature = inspect.signature(kind)
-    hints = get_type_hints(kind.__init__)
-    allowed = [name for name in signature.parameters if name != estimators.SEED_PARAMETER]
-    checked = {name: signature.parameters[name].default for name in allowed}
-    for part, values in (("models", entry.given), ("sweep", entry.params)):
-        for name, value in values.items():
-            where = f"{experiment.document.where((part, entry.base, name))}: {part}.{entry.base}.{name}"
-            if name == estimators.SEED_PARAMETER:
-                raise ConfigError(f"{where}: set by the run's seed; use repeats or --seeds")
-            if name in getattr(kind, "former", {}):
-                raise ConfigError(
-                    f"{where}: {entry.model} has no such parameter any more: it is {kind.former[name]}"
-                )
-            if name not in allowed:
-                raise ConfigError(
-                    f"{where}: {entry.model} has no such parameter{nearest(name, allowed)}; "
-                    f"parameters: {', '.join(allowed) or 'none'}"
-                )
-            checked[name] = _checked(value, hints.get(name, Any), where)
-            if name in getattr(kind, "shorthands", {}):
-                checked[name] = _written(kind.shorthands[name], checked[name], where)
-    return checked
-
-
-def _written(shorthand: Callable[[str], str], value: str, where: str) -> str:
-    """The one text for what a shorthand stands for: runs of the same settings are the same runs."""
-    try:
-        return shorthand(value)
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def _checked(value: Any, hint: Any, where: str) -> Any:
-    """The value as the signature's type, or an error that says what the type allows."""
-    try:
-        return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(
-            value, strict=True
-        )
-    except ValidationError as error:
-        allowed = " or ".join(
-            dict.fromkeys(p["msg"].removeprefix("Input should be ") for p in error.errors())
-        )
-        raise ConfigError(f"{where}: {value!r:.60} is not allowed; allowed: {allowed}") from None

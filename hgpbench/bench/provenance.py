@@ -16,9 +16,9 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "h5py", "pandas", "pydantic", "th
 _EXTRAS = ("mkl", "numba")
 
 
-def collect() -> dict[str, Any]:
-    """Versions, source and machine: the same for every run of one command."""
-    return {"versions": versions(), "source": source(), "machine": machine()}
+def collect(folder: Path) -> dict[str, Any]:
+    """Versions, source, the user's folder and machine: the same for every run of one experiment."""
+    return {"versions": versions(), "source": source(), "user": commit(folder), "machine": machine()}
 
 
 def versions() -> dict[str, str]:
@@ -54,8 +54,13 @@ def source() -> dict[str, Any]:
     root = Path(hgpbench.__file__).resolve().parents[1]
     if not (root / ".git").exists():
         return {"git_sha": None, "git_dirty": None}
-    sha = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return commit(root)
+
+
+def commit(folder: Path) -> dict[str, Any]:
+    """Commit of the checkout that a folder lies in, and whether it has uncommitted changes."""
+    sha = _git(folder, "rev-parse", "HEAD")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return {"git_sha": sha or None, "git_dirty": None if changes is None else bool(changes)}
 
 

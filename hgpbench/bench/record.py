@@ -26,7 +26,8 @@ PREDICTIONS = "predictions.h5"
 LOG = "log.txt"
 CHECKPOINT = "checkpoint.h5"  # of a fit under way; gone once the run has ended
 
-_PLACE = re.compile(r"([0-9a-f]{16})-seed(\d+)(?:~\d+)?")  # of a run's folder, or of one set aside
+_PLACE = re.compile(r"([0-9a-f]{16})-seed(\d+)(?:-([0-9a-f]{12}))?(?:~\d+)?")
+"""A run's folder, or one set aside: what was asked, the seed, and the code, where that counted."""
 _DRAWN = ("y", "X_test", "X_train", "y_train", "truth_mean", "truth_noise_var")
 
 Stamp = tuple[int, int]  # number and time of a file
@@ -58,6 +59,7 @@ class Record:
     provenance: dict[str, Any] = field(default_factory=dict)
     log_tail: list[str] = field(default_factory=list)
     predictions_sha256: str | None = None
+    code: str | None = None  # hash of what computed it; None where an earlier version of hgpbench did
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +122,7 @@ def read_at(folder: Path, model: str, seed: int) -> Record:
     record = read(folder)
     place = _PLACE.fullmatch(folder.name)
     fits = place is None or (record.identity[:16], record.seed) == (place[1], int(place[2]))
+    fits = fits and (place is None or place[3] is None or (record.code or "")[:12] == place[3])
     if not fits or (record.model, record.seed) != (model, seed):
         raise RecordError(
             f"{folder / RECORD}: is the record of another run ({record.model}, seed {record.seed}); "

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from hgpbench.bench.job import Job
+from hgpbench.bench.code import Code
+from hgpbench.bench.job import Job, asked_by
 
 JOB = Job(
     experiment="demo",
@@ -16,6 +17,7 @@ JOB = Job(
     dataset={"name": "toy", "variant": None, "sha256": "ab", "target": "y", "synthetic": True},
     split={"train": 500, "test": 100},
     threads=1,
+    code=Code("12" * 32),
 )
 
 
@@ -58,6 +60,7 @@ def test_names_and_costs_are_not_part_of_it(change: dict[str, Any]) -> None:
         {"params": {k: v for k, v in JOB.params.items() if k != "kind"}},
         {"split": {"train": 500, "test": 101}},
         {"dataset": {**JOB.dataset, "sha256": "cd"}},
+        {"code": Code("34" * 32)},
     ],
 )
 def test_everything_else_is(change: dict[str, Any]) -> None:
@@ -78,3 +81,13 @@ def test_a_model_of_the_users_has_a_plain_folder() -> None:
 def test_a_swept_number_of_workers_is_part_of_it() -> None:
     one, two = (replace(JOB, params={**JOB.params, "n_jobs": n}, swept=("n_jobs",)) for n in (1, 2))
     assert one.identity != two.identity
+
+
+def test_runs_of_one_question_by_different_code_are_told_apart_and_found_together() -> None:
+    other = replace(JOB, code=Code("34" * 32))
+    assert other.setting == JOB.setting
+    assert other.asked == JOB.asked == asked_by(JOB.folder.name) == asked_by(other.folder.name)
+    assert asked_by(JOB.asked) == JOB.asked  # the folder of a run before code counted
+    assert asked_by(JOB.folder.name + "~1") == asked_by("report") == ""
+    assert replace(JOB, seed=4).asked != JOB.asked
+    assert JOB.described()["code"] == JOB.code.digest

@@ -26,7 +26,7 @@ def test_a_run_that_another_command_finished_meanwhile_is_not_run_again(
     first = start("run", "mine.yaml")  # has planned both, and waits in the first
     wait_for_run(first)
     assert hgpbench("run", "mine.yaml", "--only", "a").returncode == 0
-    [folder] = workplace.glob("results/runs/*/troubles.Plain/*-seed0")
+    [folder] = workplace.glob("results/runs/*/troubles.Plain/[0-9a-f]*-seed0-*")
     before = records.read(folder)
     (workplace / "go").touch()
     output, errors = first.communicate(timeout=60)
