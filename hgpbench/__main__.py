@@ -4,11 +4,9 @@ import signal
 import sys
 from types import FrameType
 
+from hgpbench.errors import Stopped
+
 EXIT_INTERRUPTED = 130
-
-
-class _Stopped(BaseException):
-    """A signal arrived; nothing but the entry point catches this."""
 
 
 def main() -> None:
@@ -19,7 +17,7 @@ def main() -> None:
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, signal.SIG_IGN)  # we are on our way
         arrived.append(signal.Signals(number).name)
-        raise _Stopped
+        raise Stopped
 
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, stop)

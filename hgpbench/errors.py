@@ -34,3 +34,7 @@ class FitError(HgpbenchError, ValueError):
 
 class Refusal(FitError):
     """A model declines a problem by design; the run is recorded as skipped."""
+
+
+class Stopped(BaseException):
+    """A signal to end arrived; nothing but the entry point catches this."""

@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "paper": BASE | {"report", "bench", "config", "data"},
     "commands": BASE | {"config", "data", "models", "bench", "report", "paper", ""},
     "cli": {"commands", "errors", ""},
-    "__main__": {"cli"},
+    "__main__": {"cli", "errors"},
     "columns": set(),
     "cores": set(),
     "errors": set(),

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hgpbench.errors import ConfigError
+from hgpbench.errors import ConfigError, Stopped
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _STANDARD = tuple({Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib")})
@@ -62,7 +62,7 @@ def load(where: Address) -> Any:
     try:
         module = importlib.import_module(where.module) if where.file is None else _from_file(where)
         return getattr(module, where.attribute)
-    except KeyboardInterrupt:  # the user's, not the module's
+    except (KeyboardInterrupt, Stopped):  # the user's, not the module's
         raise
     except BaseException as error:
         raise ConfigError(f"model {where.name!r} cannot be imported: {_told(error, where)}") from error
