@@ -7,15 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hgpbench.bench import code, foreign
 from hgpbench.bench.code import Code
 from hgpbench.bench.foreign import Address
 from hgpbench.bench.job import Job
 from hgpbench.errors import ConfigError, DataError
-from hgpbench.models import MODELS
-from hgpbench.prediction import Array, Prediction
+from hgpbench.models import MODELS, Estimator
+from hgpbench.prediction import Array
 from hgpbench.scaling import Scaling
 from hgpbench.words import nearest
 
@@ -70,7 +68,7 @@ def build(job: Job) -> Any:
 
 def scaling(model: Any, X: Array, y: Array) -> Scaling | None:
     """How to standardise the training rows for a model; None for one that does so itself, as ours do."""
-    if getattr(model, "standardize", False) is True:
+    if isinstance(model, Estimator) and model.standardize:
         return None
     try:
         return Scaling.of(X, y)
@@ -89,15 +87,6 @@ def fit(
     wanted = inspect.signature(model.fit).parameters
     model.fit(X, y, **{name: value for name, value in offered.items() if name in wanted})
     return float(getattr(model, "resumed_seconds_", 0.0))
-
-
-def predict(model: Any, X: Array) -> Prediction:
-    """The predictive distribution; of a foreign regressor the normal one with its standard deviation."""
-    if hasattr(model, "predict_dist"):
-        prediction: Prediction = model.predict_dist(X)
-        return prediction
-    mean, std = (np.asarray(values, dtype=float) for values in model.predict(X, return_std=True))
-    return Prediction(mean, std**2, std**2)
 
 
 def _predicts(kind: type[Any]) -> bool:
