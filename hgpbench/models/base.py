@@ -13,6 +13,7 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 Models share functions, not ancestry: this class only validates, scales and undoes the scaling.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import ClassVar, Literal, ParamSpec, Self, overload
@@ -59,7 +60,7 @@ def _refuse(former: Mapping[str, str], given: Iterable[str]) -> None:
             raise TypeError(f"there is no parameter {name} any more: it is {former[name]}")
 
 
-class Estimator(RegressorMixin, BaseEstimator):
+class Estimator(RegressorMixin, BaseEstimator, ABC):
     """A regressor whose predictions are distributions; children write ``_learn`` and ``_moments``."""
 
     reference: ClassVar[str]
@@ -81,7 +82,7 @@ class Estimator(RegressorMixin, BaseEstimator):
         inputs, target = self._validated(X, y)
         self._check_params()
         self._check_size(*inputs.shape)
-        self._scaling = scaling_of(inputs, target, standardize=self.standardize)
+        self._scaling = _scaling_of(inputs, target, standardize=self.standardize)
         self._square = self._matrix_size(len(target))
         with blas_threads(self._square):
             self._learn(inputs, target, callback)
@@ -119,13 +120,13 @@ class Estimator(RegressorMixin, BaseEstimator):
         )
         return inputs, np.asarray(target, dtype=np.float64)
 
+    @abstractmethod
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         """Fit to valid data in the user's units; ``_scaling`` is ready."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _moments(self, X: Array) -> Prediction:
         """Predict at scaled inputs, for the scaled target."""
-        raise NotImplementedError
 
     def _check_params(self) -> None:
         """Raise ValueError on a parameter out of range."""
@@ -160,7 +161,7 @@ class Estimator(RegressorMixin, BaseEstimator):
         return lambda step, total, bound: callback(step, total, bound + constant)
 
 
-def scaling_of(X: Array, y: Array, *, standardize: bool) -> Scaling:
+def _scaling_of(X: Array, y: Array, *, standardize: bool) -> Scaling:
     """The scaling of training rows; with a constant target there is nothing to explain or to predict with."""
     if is_constant(y):
         raise ValueError(

@@ -1,13 +1,10 @@
 """The trivial predictor, against which the others are standardised."""
 
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hgpbench.models.base import Callback, Estimator, scaling_of
+from hgpbench.columns import Array
+from hgpbench.models.base import Callback, Estimator
 from hgpbench.prediction import Prediction
 
 
@@ -24,17 +21,11 @@ class Mean(Estimator):
 
     reference = "Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, section 2.5"
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, callback: Callback | None = None) -> Self:
-        """Take the two moments of ``y``; the inputs are only checked."""
-        scaling = scaling_of(*self._validated(X, y), standardize=True)
-        self.mean_, self.noise_var_ = scaling.y_shift, scaling.y_scale**2
-        return self
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        self.mean_, self.noise_var_ = self._scaling.y_shift, self._scaling.y_scale**2
 
-    def predict_dist(self, X: ArrayLike) -> Prediction:
-        """The same normal distribution at every row of ``X``."""
-        check_is_fitted(self)
-        n = len(validate_data(self, X, dtype=np.float64, reset=False))
-        return Prediction.gaussian(np.full(n, self.mean_), np.zeros(n), self.noise_var_)
+    def _moments(self, X: Array) -> Prediction:
+        return Prediction.gaussian(np.zeros(len(X)), np.zeros(len(X)), 1.0)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

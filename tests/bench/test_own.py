@@ -44,8 +44,7 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def hgpbench(tmp_path: Path) -> Command:
     """The installed command with an environment that says nothing of the project."""
-    if not INSTALLED.is_file():
-        pytest.skip("hgpbench is not installed beside this Python")
+    assert INSTALLED.is_file(), "install hgpbench for this Python first: `make test` does"
 
     def command(*words: str, cwd: str = "elsewhere") -> subprocess.CompletedProcess[str]:
         return subprocess.run(

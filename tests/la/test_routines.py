@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from hgpbench import la
 from hgpbench.gp import vshgp
 from hgpbench.la import routines
-from hgpbench.la.routines import Library, published
+from hgpbench.la.routines import published
 
 MKL = routines.mkl_library()
 needs_mkl = pytest.mark.skipif(MKL is None, reason="the extra 'fast' is not installed")
@@ -171,11 +171,3 @@ def test_factors_of_two_threads_do_not_disturb_each_other():
         for results, one in zip(pool.map(repeat, matrices), expected, strict=True):
             for result in results:
                 assert_array_equal(result, one)
-
-
-def test_a_library_has_every_routine():
-    assert all(
-        callable(getattr(routines.active, name))
-        for name in Library.__annotations__
-        if name not in ("name", "leaf")
-    )
