@@ -23,9 +23,7 @@ def warm() -> ForkServerContext:
     orphans.adopt()  # before the server is there, so that it is so for all below it
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["hgpbench.bench.server", "hgpbench.bench.child"])
-    with (
-        leftovers.scratch_folder()
-    ):  # where multiprocessing puts the server's address, and leaves it if killed
+    with leftovers.scratch_folder():  # for the server's address, which multiprocessing leaves if killed
         revive()
     return context
 

@@ -120,15 +120,23 @@ def read_at(folder: Path, model: str, seed: int) -> Record:
     a label of its own.
     """
     record = read(folder)
-    place = _PLACE.fullmatch(folder.name)
-    fits = place is None or (record.identity[:16], record.seed) == (place[1], int(place[2]))
-    fits = fits and (place is None or place[3] is None or (record.code or "")[:12] == place[3])
-    if not fits or (record.model, record.seed) != (model, seed):
+    if not _fits(record, folder.name) or (record.model, record.seed) != (model, seed):
         raise RecordError(
             f"{folder / RECORD}: is the record of another run ({record.model}, seed {record.seed}); "
             f"it was moved or copied here"
         )
     return record
+
+
+def _fits(record: Record, name: str) -> bool:
+    """Whether a folder of this name is the record's own; one with a name of another kind may be."""
+    place = _PLACE.fullmatch(name)
+    if place is None:
+        return True
+    asked, seed, code = place.groups()
+    return (record.identity[:16], str(record.seed)) == (asked, seed) and (
+        code is None or (record.code or "").startswith(code)
+    )
 
 
 def find(folder: Path) -> Record | None:
