@@ -127,3 +127,25 @@ def test_the_log_s_tail_is_its_last_lines(tmp_path: Path) -> None:
     assert records.log_tail(tmp_path) == []
     (tmp_path / records.LOG).write_text("".join(f"line {number}\n" for number in range(9_000)))
     assert records.log_tail(tmp_path, 2) == ["line 8998", "line 8999"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("0123456789abcdef-seed4-00aa11bb22cc", True),
+        ("0123456789abcdef-seed4", True),  # as folders were named before code counted
+        ("0123456789abcdef-seed4~2", True),
+        ("anything else", True),
+        ("0123456789abcdef-seed5-00aa11bb22cc", False),
+        ("fedcba9876543210-seed4-00aa11bb22cc", False),
+        ("0123456789abcdef-seed4-ffffffffffff", False),
+    ],
+)
+def test_a_record_is_believed_in_its_own_folder_only(tmp_path: Path, name: str, fits: bool) -> None:
+    ours = replace(RECORD, identity="0123456789abcdef" + "0" * 48, seed=4, code="00aa11bb22cc" + "d" * 20)
+    records.write(tmp_path / name, ours)
+    if fits:
+        assert records.read_at(tmp_path / name, ours.model, 4) == records.read(tmp_path / name)
+    else:
+        with pytest.raises(RecordError, match="the record of another run"):
+            records.read_at(tmp_path / name, ours.model, 4)
