@@ -23,16 +23,6 @@ from hgpbench.la import JITTER
 LANES = 64  # more workers than this would stand idle
 
 
-def drawn(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
-    """Experts drawn at random while they have at most ``most`` rows in all; at least one."""
-    order = rng.permutation(len(rows.sizes))
-    enough = max(1, int(np.searchsorted(np.cumsum(rows.sizes[order]), most, side="right")))
-    chosen = np.sort(order[:enough])
-    parts = [rows.of(number) for number in chosen]
-    starts = np.concatenate([[0], np.cumsum(rows.sizes[chosen])])
-    return Rows(np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts]), starts)
-
-
 def lanes(rows: Rows) -> range:
     """The lanes of these experts."""
     return range(min(len(rows.sizes), LANES))

@@ -26,7 +26,7 @@ SHARED = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
 INDUCING = ("Xm", "Xu")
 LOCAL = (*INDUCING, "lam", "w")
 ADAMS = tuple(f"{name}.{part}" for name in INDUCING for part in ("mean", "square", "steps"))
-STATE = (*LOCAL, *ADAMS)  # all that an expert keeps, in this order; the latter during a fit alone
+STATE = (*LOCAL, *ADAMS, "best")  # all that an expert keeps, in this order; beyond LOCAL during a fit alone
 Names = tuple[str, ...]
 PROBES = slice(None, None, 4)  # rows of an expert whose leave-one-out residuals are looked at
 BETA2 = 0.99  # of the experts' Adam: each expert is visited some tens of times only
@@ -39,17 +39,26 @@ def shared_layout(d: int) -> Layout:
     return Layout.of(shapes, [name for name in SHARED if name in vshgp.POSITIVE])
 
 
+def of_f(flat: Array) -> slice:
+    """Where the kernel of f lies in a flat vector of shared parameters: one variance and d lengthscales."""
+    return slice(0, 1 + (len(flat) - 3) // 2)
+
+
 def workspace_bytes(n: int, m: int, u: int) -> int:
     """Memory for evaluations and posteriors of an expert with ``n`` rows, ``m`` and ``u`` inducing points."""
     return 8 * (3 * n * (m + u) + 14 * (m * m + u * u)) + 4 * PANEL_BYTES
 
 
 class Step(NamedTuple):
-    """A visit's settings: Adam's ``rate`` for inducing inputs, the natural step and its trust region."""
+    """A visit's settings: Adam's ``rate`` for inducing inputs, the natural step and its trust region.
+
+    Those of f may be left where they are.
+    """
 
     rate: float
     gamma: float
     max_shift: float = 1.5
+    moves_f: bool = True
 
 
 class Trial(NamedTuple):
@@ -67,15 +76,23 @@ class Expert:
     y: Array
     values: Values
     adams: dict[str, Adam] = field(init=False)
+    best: Array = field(init=False)  # inducing inputs of f to go back to
 
     def __post_init__(self) -> None:
+        self.best = self.values["Xm"]
         self.adams = {name: Adam(beta2=BETA2, epsilon=EPSILON) for name in INDUCING}
 
     @classmethod
-    def place(cls, X: Array, y: Array, m: int, u: int, rng: np.random.Generator) -> "Expert":
-        """A new expert: inducing points by k-means, at most one per distinct row; q(g_u) knows nothing."""
+    def place(
+        cls, X: Array, y: Array, m: int, u: int, rng: np.random.Generator, apart: bool = False
+    ) -> "Expert":
+        """A new expert: inducing points by k-means, at most one per distinct row; q(g_u) knows nothing.
+
+        Those of g are those of f where they are as many, which saves a k-means, unless they are to be found
+        ``apart``, as in the authors' release.
+        """
         Xm = inducing_points(X, m, rng)
-        Xu = Xm.copy() if u == m else inducing_points(X, u, rng)
+        Xu = Xm.copy() if u == m and not apart else inducing_points(X, u, rng)
         return cls(X, y, {"Xm": Xm, "Xu": Xu, "lam": np.full(len(y), LAM), "w": np.zeros(len(Xu))})
 
     @property
@@ -104,9 +121,19 @@ class Expert:
             return missing(layout.size)
         self.values |= {"lam": refined.lam, "w": refined.w}
         for name, adam in self.adams.items():
+            if name == "Xm" and not step.moves_f:
+                continue
             adam.rate = step.rate
             self.values[name] = self.values[name] + adam.step(bound.grads[name])
         return Contribution(bound.value, bound.jitter, grad, error=float(np.mean(left_out**2)))
+
+    def keep(self) -> None:
+        """Remember the inducing inputs of f."""
+        self.best = self.values["Xm"]
+
+    def revert(self) -> None:
+        """Go back to those remembered last."""
+        self.values["Xm"] = self.best
 
     def settle(self, shared: Values, steps: int, memory: vshgp.Workspace) -> Contribution:
         """Natural steps on q(g_u) alone, for as long as they gain; the bound after them."""
@@ -200,6 +227,8 @@ class Expert:
             arrays[f"{name}.mean"] = adam.mean if adam.steps else none
             arrays[f"{name}.square"] = adam.square if adam.steps else none
             arrays[f"{name}.steps"] = np.asarray(adam.steps)
+        if whole:
+            arrays["best"] = self.best
         return pack(arrays)
 
     @classmethod
@@ -211,6 +240,7 @@ class Expert:
             for name, adam in expert.adams.items():
                 adam.mean, adam.square = arrays[f"{name}.mean"], arrays[f"{name}.square"]
                 adam.steps = int(arrays[f"{name}.steps"])
+            expert.best = arrays["best"]
         return expert
 
 

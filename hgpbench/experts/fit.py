@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,20 +13,19 @@ from hgpbench.experts.contribution import stack
 from hgpbench.experts.expert import local, shared_layout, workspace_bytes
 from hgpbench.experts.flat import pack, unpack
 from hgpbench.experts.memory import Needs, Pieces
-from hgpbench.experts.optimizers import Lbfgs, Optimizer, Passes
+from hgpbench.experts.optimizers import Lbfgs, Optimizer, Paper, Passes
 from hgpbench.experts.owner import Owner, committees
 from hgpbench.experts.pool import Each, Pool, open_pool
 from hgpbench.experts.reach import Reach
 from hgpbench.experts.rows import Rows
 from hgpbench.fitting.checkpoint import Arrays, Checkpoint
-from hgpbench.fitting.start import authors_values, guess, spread
+from hgpbench.fitting.start import Climbed, Start, Trial, Tried, as_table, contest, grid, guess, of_table
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.optim import Callback, OptimResult
 
 TRIALS = 8  # experts that choose the initial values
-F_STRETCHES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # lengthscales of f tried, as multiples of ``guess``
-NOISES = (0.25, 0.05, 0.005, 0.0005)  # noise variances tried, as shares of the variance of y
+CLIMB = 5  # visits of each from the best of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +76,13 @@ class Experts:
         return moments
 
 
+class Fitted(NamedTuple):
+    """How a fit ended, and the first values that were tried for it."""
+
+    result: OptimResult
+    tried: tuple[Tried, ...]
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How to fit so many experts: the optimiser, inducing points (m, u) of an expert, and a seed."""
@@ -85,6 +91,8 @@ class Recipe:
     n_experts: int
     n_inducing: tuple[int, int]
     seed: int
+    n_restarts: int
+    authors: Values  # shared parameters that the paper's recipe starts from
 
     @property
     def n_passes(self) -> int:
@@ -100,39 +108,58 @@ class Recipe:
 
 def fit_experts(
     rows: Rows, recipe: Recipe, n_workers: int, checkpoint: Checkpoint, callback: Callback | None
-) -> tuple[Experts, OptimResult]:
+) -> tuple[Experts, Fitted]:
     """Maximise the sum of the experts' bounds, on scaled data."""
     plan, everyone = recipe.plan(rows), range(recipe.n_experts)
     with open_pool(rows, plan.lanes, n_workers, Owner) as pool:
         if checkpoint.stored is None:
-            pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed)
+            apart = isinstance(recipe.optimizer, Paper)
+            pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed, apart)
         else:
             states = unpack(checkpoint.stored["states"], _labels(everyone))
             pool.ask(Owner.restore, everyone, Each(states.values()))
         if isinstance(recipe.optimizer, Passes):
-            result = _by_passes(rows, plan, pool, checkpoint, callback)
-        elif isinstance(recipe.optimizer, Lbfgs):
-            flat = first_course(rows, plan, pool).flat
-            result = search.climb(pool, len(everyone), flat, recipe.optimizer.max_iter, callback)
+            result, tried = _by_passes(rows, plan, pool, recipe.n_restarts, checkpoint, callback)
         else:
-            values = authors_values(spread(rows.X), float(np.var(rows.y)))
-            flat = shared_layout(rows.X.shape[1]).pack(values)
-            result = search.paper(pool, len(everyone), flat, recipe.optimizer.max_iter, callback)
+            result, tried = _by_search(rows, plan, pool, recipe, recipe.optimizer, callback)
         left = pool.ask(Owner.state, everyone, False)
         noise = np.concatenate(pool.ask(Owner.noise, everyone, result.x))
-    return Experts(rows, plan.lanes, result.x, left, noise), result
+    return Experts(rows, plan.lanes, result.x, left, noise), Fitted(result, tried)
+
+
+def _by_search(
+    rows: Rows,
+    plan: Plan,
+    pool: Pool[Owner],
+    recipe: Recipe,
+    optimizer: Lbfgs | Paper,
+    callback: Callback | None,
+) -> Fitted:
+    """L-BFGS or the paper's conjugate gradients."""
+    layout, M = shared_layout(rows.X.shape[1]), recipe.n_experts
+    if isinstance(optimizer, Lbfgs):
+        start = first_values(rows, plan, pool, recipe.n_restarts)
+        flat = layout.pack(start.values)
+        return Fitted(search.climb(pool, M, flat, optimizer.max_iter, callback), start.tried)
+    flat = layout.pack(recipe.authors)
+    return Fitted(search.paper(pool, M, flat, optimizer.max_iter, callback), ())
 
 
 def _by_passes(
-    rows: Rows, plan: Plan, pool: Pool[Owner], checkpoint: Checkpoint, callback: Callback | None
-) -> OptimResult:
+    rows: Rows,
+    plan: Plan,
+    pool: Pool[Owner],
+    n_restarts: int,
+    checkpoint: Checkpoint,
+    callback: Callback | None,
+) -> Fitted:
     """The steps that are left, with checkpoints between them."""
     started = time.perf_counter() - checkpoint.seconds
     everyone = range(len(plan.sizes))
 
     def state() -> Arrays:
-        states = pool.ask(Owner.state, everyone, True)
-        return course.arrays() | {"states": pack(dict(zip(_labels(everyone), states, strict=True)))}
+        states = pack(dict(zip(_labels(everyone), pool.ask(Owner.state, everyone, True), strict=True)))
+        return course.arrays() | {"states": states, "tried": as_table(tried)}
 
     def note(course: Course) -> None:
         bound = course.bound(plan.sizes)
@@ -142,15 +169,16 @@ def _by_passes(
             callback(course.step, plan.steps + 1, bound)
 
     if checkpoint.stored is None:
-        course = first_course(rows, plan, pool)
-        note(course)
+        values, spent, tried = first_values(rows, plan, pool, n_restarts)
+        flat = shared_layout(rows.X.shape[1]).pack(values)
+        course = Course(flat, flat, np.full(len(everyone), np.nan), evaluations=spent)
     else:
-        course = Course.of(checkpoint.stored)
+        course, tried = Course.of(checkpoint.stored), of_table(checkpoint.stored["tried"])
     outcome = ascent.ascend(course, plan, pool, note)
     if outcome != "failed" and not course.settled:
         ascent.settle(course, plan, pool)
         note(course)
-    return OptimResult(
+    result = OptimResult(
         course.flat,
         course.bound(plan.sizes),
         outcome,
@@ -159,6 +187,7 @@ def _by_passes(
         np.array(course.trace),
         course.jitter,
     )
+    return Fitted(result, tried)
 
 
 def _labels(everyone: range) -> list[str]:
@@ -172,23 +201,30 @@ def triers(M: int, lanes: int) -> list[int]:
     return [number - (number - place) % lanes for place, number in enumerate(spread_out)]
 
 
-def first_course(rows: Rows, plan: Plan, pool: Pool[Owner]) -> Course:
-    """A fit before its first step: the lengthscales and the noise level that suit some experts best."""
-    layout, first = shared_layout(rows.X.shape[1]), guess(rows.X, rows.y)
+def first_values(rows: Rows, plan: Plan, pool: Pool[Owner], n_restarts: int) -> Start:
+    """The shared parameters that suit some experts best, with g to be learned from a plain guess."""
+    layout, length = shared_layout(rows.X.shape[1]), guess(rows.X, rows.y)["ell"]
     chosen = triers(len(plan.sizes), plan.lanes)
-    trials = []
-    for stretch, share in product(F_STRETCHES, NOISES):
-        values = {
-            "s2_kf": first["s2_k"],
-            "ell_f": stretch * first["ell"],
+
+    def shared(trial: Trial) -> Values:
+        return {
+            "s2_kf": trial.values["s2_k"],
+            "ell_f": trial.values["ell"],
             "s2_kg": np.ones(()),
-            "ell_g": first["ell"],
-            "mu0": np.log(share * first["s2_k"]),
+            "ell_g": length,
+            "mu0": np.log(trial.values["sigma2"]),
         }
-        flat = layout.pack(values)
-        bounds = np.full(len(plan.sizes), np.nan)
-        bounds[chosen] = stack(pool.ask(Owner.bound, chosen, flat)).values
-        trials.append(Course(flat, flat, bounds, evaluations=len(chosen)))
-    best = max(trials, key=lambda trial: np.nan_to_num(trial.bounds[chosen].sum(), nan=-np.inf))
-    best.evaluations = len(trials) * len(chosen)
-    return best
+
+    def judge(trial: Trial) -> Tried:
+        bounds = stack(pool.ask(Owner.bound, chosen, layout.pack(shared(trial)))).values
+        return Tried(trial.lengthscale, trial.noise, float(bounds.sum()))
+
+    def climb(trial: Trial) -> Climbed:
+        before = pool.ask(Owner.state, chosen, True)
+        flat, bound = ascent.climb(layout.pack(shared(trial)), chosen, pool, CLIMB)
+        pool.ask(Owner.restore, chosen, Each(before))
+        return Climbed(layout.unpack(flat), bound, CLIMB)
+
+    start = contest(grid(rows.X, rows.y), judge, climb, n_restarts)
+    values = start.values if "ell_f" in start.values else shared(Trial(0.0, 0.0, start.values))
+    return Start(values, len(chosen) * start.evaluations, start.tried)

@@ -48,11 +48,11 @@ class Owner:
         self._experts: dict[int, Expert] = {}
         self._workspace: Workspace | None = None
 
-    def place(self, numbers: Numbers, m: int, u: int, seed: int) -> list[None]:
-        """Make these experts, with at most ``m`` and ``u`` inducing points of f and g."""
+    def place(self, numbers: Numbers, m: int, u: int, seed: int, apart: bool) -> list[None]:
+        """Make these experts, with at most ``m`` and ``u`` inducing points of f and g (``Expert.place``)."""
         for number in numbers:
             rng = np.random.default_rng([seed, number])
-            self._experts[number] = Expert.place(*self._rows.of(number), m, u, rng)
+            self._experts[number] = Expert.place(*self._rows.of(number), m, u, rng, apart)
         return [None for _ in numbers]
 
     def visit(self, numbers: Numbers, flat: Array, step: Step) -> list[Contribution]:
@@ -60,6 +60,18 @@ class Owner:
         shared = self._layout.unpack(flat)
         experts = self._of(numbers)
         return [expert.visit(shared, self._layout, step, self._memory(expert)) for expert in experts]
+
+    def keep(self, numbers: Numbers) -> list[None]:
+        """Have each expert remember its inducing inputs of f."""
+        for expert in self._of(numbers):
+            expert.keep()
+        return [None for _ in numbers]
+
+    def revert(self, numbers: Numbers) -> list[None]:
+        """Have each expert go back to those."""
+        for expert in self._of(numbers):
+            expert.revert()
+        return [None for _ in numbers]
 
     def settle(self, numbers: Numbers, flat: Array, steps: int) -> list[Contribution]:
         """Natural steps on q(g_u) alone, with each expert; the bounds after them."""

@@ -16,10 +16,15 @@ def check_at_least(name: str, value: Any, least: float, kind: type = int) -> Non
         raise ValueError(f"{name}={value!r} is not allowed: it must be {words} of at least {least:g}")
 
 
+def check_optional(name: str, value: Any, least: float) -> None:
+    """ValueError unless a parameter is None or an integer not below ``least``."""
+    if value is not None:
+        check_at_least(name, value, least)
+
+
 def check_jobs(n_jobs: int | None) -> None:
     """ValueError unless ``n_jobs`` is a number of threads or processes, or None."""
-    if n_jobs is not None:
-        check_at_least("n_jobs", n_jobs, 1)
+    check_optional("n_jobs", n_jobs, 1)
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from hgpbench.fitting.batches import Batches, Inputs
 from hgpbench.fitting.checkpoint import Arrays, Checkpoint, open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
 from hgpbench.fitting.placement import FEWEST_ROWS, ROWS_PER_POINT, inducing_points
-from hgpbench.fitting.start import Start
+from hgpbench.fitting.start import Start, Tried, as_table, of_table
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp.factorised import Workspace
@@ -47,6 +47,7 @@ class Options(Protocol):
     precision: Precision
     tol: float
     holdout: float
+    n_restarts: int
     n_jobs: int | None
     random_state: int | None
 
@@ -57,6 +58,7 @@ def check_options(options: Options) -> None:
     """ValueError on a parameter out of range."""
     for name in ("batch_size", "max_iter"):
         check_at_least(name, getattr(options, name), 1)
+    check_at_least("n_restarts", options.n_restarts, 0)
     for name in ("step_size", "learning_rate", "cooling", "tol", "holdout"):
         check_at_least(name, getattr(options, name), 0.0, float)
     for name, most in {"step_size": 1.0, "cooling": 1.0, "holdout": 0.5}.items():
@@ -83,6 +85,7 @@ class StochasticFit:
     scores: Array
     n: int  # rows trained on
     resumed_seconds: float  # that earlier attempts had spent
+    tried: tuple[Tried, ...] = ()  # first values
 
     def prediction(self, X: Array, n_jobs: int | None) -> Prediction:
         """The predictive distribution at scaled inputs, for the scaled target."""
@@ -117,16 +120,17 @@ def fit_by_batches(
     checkpoint = _checkpoint(options, X, y, path)
     stored = checkpoint.stored
     with runner(options.n_jobs) as run:
-        first, spent = find_first(batches, rng, run) if stored is None else _first_of(stored)
+        start = find_first(batches, rng, run) if stored is None else _first_of(stored)
+        first, spent, tried = start
         ascent = _ascent(options, first, batches, run)
         record = _Record(ascent, batches, options.tol, reporter(batches.n), checkpoint)
         if stored is not None:
             record.restore(stored)
-        outcome = record.climb(lambda: _first_arrays(first, spent))
+        outcome = record.climb(lambda: _first_arrays(start))
         result = ensure_started(record.result(outcome, spent))
         scores = np.array(record.scores).reshape(-1, 3)
         return StochasticFit(
-            result, ascent.values, ascent.posteriors(), scores, batches.n, checkpoint.seconds
+            result, ascent.values, ascent.posteriors(), scores, batches.n, checkpoint.seconds, tried
         )
 
 
@@ -146,15 +150,16 @@ def _ascent(options: Options, first: Values, batches: Batches, run: Run) -> Asce
     return Ascent(first, batches.n, schedule, memory)
 
 
-def _first_arrays(first: Values, spent: int) -> Arrays:
-    return {f"first.{name}": value for name, value in first.items()} | {"spent": np.asarray(spent)}
+def _first_arrays(start: Start) -> Arrays:
+    values = {f"first.{name}": value for name, value in start.values.items()}
+    return values | {"spent": np.asarray(start.evaluations), "tried": as_table(start.tried)}
 
 
 def _first_of(stored: Arrays) -> Start:
     values = {
         name.removeprefix("first."): array for name, array in stored.items() if name.startswith("first.")
     }
-    return Start(values, int(stored["spent"]))
+    return Start(values, int(stored["spent"]), of_table(stored["tried"]))
 
 
 class _Record:

@@ -12,7 +12,16 @@ from hgpbench.fitting.start import spread
 
 FEWEST_ROWS = 20_000  # rows that k-means looks at, however many there are ...
 ROWS_PER_POINT = 20  # ... or this many for each point
+BUDGET = 2e9  # rows times squared inducing points of a default: some seconds of an evaluation's products
+FEWEST_POINTS, MOST_POINTS = 100, 500  # of a default, whatever that gives
 TIE_DIGITS = 6  # distances, in standard deviations, that agree to so many digits are the same
+
+
+def n_points(asked: int | None, n: int) -> int:
+    """Inducing points for ``n`` rows where none are asked for: as many as the budget allows, 100 to 500."""
+    if asked is not None:
+        return asked
+    return min(n, MOST_POINTS, max(FEWEST_POINTS, int(np.sqrt(BUDGET / n))))
 
 
 def inducing_points(X: Array, m: int, rng: np.random.Generator) -> Array:

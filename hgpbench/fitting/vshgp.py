@@ -7,7 +7,7 @@ heteroscedastic optimum for six seeds of six; by the paper's recipe, from fixed 
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -15,8 +15,18 @@ from numpy.linalg import LinAlgError
 
 from hgpbench.columns import Array
 from hgpbench.fitting.checks import ensure_started
-from hgpbench.fitting.collapsed import SparseFit, fit_sparse
-from hgpbench.fitting.start import FLOOR, LAM, MEAN_LOG_CHI2, Start, authors_values, guess
+from hgpbench.fitting.collapsed import SparseFit, fit_sparse, search_sparse, start_sparse
+from hgpbench.fitting.start import (
+    FLOOR,
+    LAM,
+    MEAN_LOG_CHI2,
+    N_RESTARTS,
+    Start,
+    Trial,
+    Tried,
+    guess,
+    lengthscales,
+)
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp import recipes, vshgp
@@ -31,7 +41,6 @@ INDUCING = ("Xm", "Xu")
 ORDER = ("s2_kf", "ell_f", "Xm", "s2_kg", "ell_g", "Xu", "mu0", "lam")  # in the vector of a search
 SHARE_ON_LAMBDA = 0.3  # of the paper's line searches go to lambda alone: 30 of 100
 STEPS = 30  # iterations of each sparse GP: enough for a guess
-G_STRETCHES = (0.4, 1.0)  # lengthscales of g tried, as multiples of those f starts from: the bound decides
 SCATTER = 1.5  # variance of the log squares about g, held: less than pi^2 / 2 since E(y - f)^2 is never zero
 LEVELLINGS = 2  # closed-form corrections of mu0; the second one gains a nat or two
 
@@ -44,6 +53,7 @@ class VshgpFit:
     values: Values
     f: Posterior
     g: Posterior
+    tried: tuple[Tried, ...] = ()  # first values of f
 
     def prediction(self, X: Array, n_jobs: int | None) -> Prediction:
         """The predictive mixture at scaled inputs, for the scaled target."""
@@ -55,15 +65,17 @@ class VshgpFit:
 class Problem:
     """Scaled data, with the inducing points to start from; they are held unless ``move_inducing``.
 
-    The paper's recipe starts from lengthscales ``ell`` where they are given.
+    The ``authors`` values are the kernels and mu0 that the paper's recipe starts from.
     """
 
     X: Array
     y: Array
     Xm: Array
     Xu: Array
+    rng: np.random.Generator
     move_inducing: bool = True
-    ell: Array | None = None
+    n_restarts: int = N_RESTARTS
+    authors: Values = field(default_factory=dict)
 
     def fit(
         self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None, n_jobs: int | None = 1
@@ -72,7 +84,7 @@ class Problem:
         started = time.perf_counter()
         with runner(n_jobs) as run:
             memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run)
-            first, spent = self._first_values(optimizer, memory)
+            first, spent, tried = self._first_values(optimizer, memory)
             prepared = time.perf_counter() - started
             values, result = self._maximise(optimizer, first, memory, max_iter, callback)
             result = replace(
@@ -80,19 +92,25 @@ class Problem:
                 evaluations=result.evaluations + spent,
                 trace=result.trace + np.array([0.0, prepared, 0.0]),
             )
-            return VshgpFit(result, values, *vshgp.posteriors(values, self.X, self.y, memory))
+            return VshgpFit(result, values, *vshgp.posteriors(values, self.X, self.y, memory), tried)
 
     def _first_values(self, optimizer: Optimizer, memory: vshgp.Workspace) -> Start:
         if optimizer == "paper":
             return Start(self._authors_values(), 0)
-        return first_values(self.X, self.y, self.Xm, self.Xu, memory, move_inducing=self.move_inducing)
+        return first_values(
+            self.X,
+            self.y,
+            self.Xm,
+            self.Xu,
+            memory,
+            self.rng,
+            n_restarts=self.n_restarts,
+            move_inducing=self.move_inducing,
+        )
 
     def _authors_values(self) -> Values:
-        """The fixed values of the authors' release for standardised data, the mean tied to lambda."""
-        kernels = authors_values(np.ones(self.X.shape[1]))
-        if self.ell is not None:
-            kernels |= {"ell_f": self.ell, "ell_g": self.ell}
-        values = kernels | {"Xm": self.Xm, "Xu": self.Xu, "lam": np.full(len(self.X), LAM)}
+        """Fixed values, the mean of q(g_u) tied to lambda."""
+        values = self.authors | {"Xm": self.Xm, "Xu": self.Xu, "lam": np.full(len(self.X), LAM)}
         return {name: values[name] for name in ORDER}
 
     def _maximise(
@@ -119,13 +137,21 @@ class Problem:
 
 
 def first_values(
-    X: Array, y: Array, Xm: Array, Xu: Array, memory: vshgp.Workspace, *, move_inducing: bool
+    X: Array,
+    y: Array,
+    Xm: Array,
+    Xu: Array,
+    memory: vshgp.Workspace,
+    rng: np.random.Generator,
+    *,
+    n_restarts: int,
+    move_inducing: bool,
 ) -> Start:
     """Initial values for ``vshgp.evaluate``, with a free whitened mean ``w``; the data are scaled."""
-    first = guess(X, y)
+    start = start_sparse("vfe", X, y, Xm, rng, n_restarts=n_restarts, run=memory.run)
     held = () if move_inducing else ("Xm",)
-    f = fit_sparse("vfe", X, y, first | {"Xm": Xm}, max_iter=STEPS, held=held, run=memory.run)
-    g, mu0, evaluations = _fit_log_residuals(X, y, f, first, Xu, memory.run)
+    f = fit_sparse("vfe", X, y, start.values, max_iter=STEPS, held=held, run=memory.run)
+    g, mu0, evaluations = _fit_log_residuals(X, y, f, Xu, n_restarts, memory.run)
     values = {
         "s2_kf": f.values["s2_k"],
         "ell_f": f.values["ell"],
@@ -142,9 +168,10 @@ def first_values(
             values["mu0"] = _levelled(values, X, y, memory)
     except LinAlgError:
         # A process that explains single rows, say, has no bound: start from constant noise instead.
-        values |= {"s2_kg": np.asarray(1.0), "ell_g": first["ell"]}
+        values |= {"s2_kg": np.asarray(1.0), "ell_g": guess(X, y)["ell"]}
         values |= {"mu0": np.log(f.values["sigma2"]), "w": np.zeros(len(Xu))}
-    return Start(values, f.result.evaluations + evaluations + LEVELLINGS)
+    spent = start.evaluations + f.result.evaluations + evaluations + LEVELLINGS
+    return Start(values, spent, start.tried)
 
 
 def _levelled(values: Values, X: Array, y: Array, memory: vshgp.Workspace) -> Array:
@@ -160,21 +187,17 @@ def _levelled(values: Values, X: Array, y: Array, memory: vshgp.Workspace) -> Ar
 
 
 def _fit_log_residuals(
-    X: Array, y: Array, f: SparseFit, first: Values, Xu: Array, run: Run
+    X: Array, y: Array, f: SparseFit, Xu: Array, n_restarts: int, run: Run
 ) -> tuple[SparseFit, float, int]:
-    """The better of some sparse GPs on the centred log squared residuals, their mean, evaluations used."""
+    """The best of some sparse GPs on the centred log squared residuals, their mean, evaluations used."""
     mu, s2 = f.posterior.moments(X, run=run)
     squares = np.maximum((y - mu) ** 2 + s2, FLOOR * np.var(y))
     z = np.log(squares) - MEAN_LOG_CHI2
-    fits = []
-    for stretch in G_STRETCHES:
-        start = {
-            "s2_k": np.asarray(1.0),
-            "ell": stretch * first["ell"],
-            "sigma2": np.asarray(SCATTER),
-            "Xm": Xu,
-        }
-        held = ("sigma2", "Xm")
-        fits.append(fit_sparse("vfe", X, z - z.mean(), start, max_iter=STEPS, held=held, run=run))
-    best = max(fits, key=lambda fit: fit.result.value)
-    return best, float(z.mean()), sum(fit.result.evaluations for fit in fits)
+    mean = float(z.mean())
+    z -= mean
+    fixed = {"s2_k": np.asarray(1.0), "sigma2": np.asarray(SCATTER), "Xm": Xu}
+    ell, held = guess(X, y)["ell"], ("sigma2", "Xm")
+    trials = [Trial(stretch, SCATTER, fixed | {"ell": stretch * ell}) for stretch in lengthscales(X)]
+    start = search_sparse("vfe", X, z, trials, n_restarts=n_restarts, held=held, run=run)
+    g = fit_sparse("vfe", X, z, start.values, max_iter=STEPS, held=held, run=run)
+    return g, mean, start.evaluations + g.result.evaluations

@@ -8,6 +8,9 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 ``trace_``         (k, 3): iteration, seconds since the start, bound
 ``outcome_``       how the optimiser ended, of ``gp.optim.Outcome``
 ``n_iter_``, ``n_evaluations_``, ``jitter_``   iterations, evaluations, relative jitter of the last Cholesky
+``starts_``        first values that were tried, the best first: ``lengthscale`` in terms of sqrt(d)/2
+                   standard deviations, ``noise`` as a share of the variance of y, the ``bound`` there and
+                   the one ``climbed`` to, of scaled y, on a sample of the rows where they are many
 ``log_jacobian_``  what the units of y add to ``elbo_`` and ``trace_``; less it they are those of scaled y
 
 Models share functions, not ancestry: this class only validates, scales and undoes the scaling.

@@ -5,16 +5,18 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
-from hgpbench.experts.rows import KINDS, partition
-from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
-from hgpbench.fitting.placement import inducing_points
-from hgpbench.fitting.start import guess, spread
+from hgpbench.experts.rows import KINDS, Rows, partition
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional, ensure_started
+from hgpbench.fitting.collapsed import judging_rows
+from hgpbench.fitting.placement import inducing_points, n_points
+from hgpbench.fitting.start import N_RESTARTS, Start, grid, search, spread, told
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
+from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -31,22 +33,25 @@ class DPIC(Estimator):
 
     Parameters
     ----------
-    n_inducing : int, default=100
-        Inducing points m, shared by all blocks; all distinct rows where they are fewer. Their positions X_m
-        are optimised.
+    n_inducing : int or None, default=None
+        Inducing points m, shared by all blocks; all distinct rows where they are fewer. None for
+        sqrt(2e9 / n) of them, but at least 100 and at most 500. Their positions X_m are optimised.
     n_blocks : int or None, default=None
         Blocks M; None for n / block_size of them.
     block_size : int, default=500
         Rows of a block, on average.
     partition : {"kmeans", "balanced", "random"}, default="kmeans"
-        How rows are shared among blocks: by k-means as in the paper; the same with sizes kept between 0.5
-        and 1.5 times the mean; or at random.
+        How rows are shared among blocks: by k-means as in the paper; the same with sizes kept between 0.2
+        and 3 times the mean; or at random.
     max_block_size : int, default=2000
         Larger blocks are cut, so that there are more of them.
     optimizer : {"lbfgs", "cg"}, default="lbfgs"
         L-BFGS, or conjugate gradients, which take several evaluations a line search.
     max_iter : int, default=100
         Most iterations (line searches of "cg").
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
     n_jobs : int or None, default=None
         Threads, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use.
@@ -69,6 +74,8 @@ class DPIC(Estimator):
         Training rows of each block.
     labels_ : array of shape (n,)
         The block of each training row.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The approximate evidence and how it was reached; see ``hgpbench.models.base``.
     """
@@ -80,13 +87,14 @@ class DPIC(Estimator):
 
     def __init__(
         self,
-        n_inducing: int = 100,
+        n_inducing: int | None = None,
         n_blocks: int | None = None,
         block_size: int = 500,
         partition: Literal["kmeans", "balanced", "random"] = "kmeans",
         max_block_size: int = 2000,
         optimizer: Optimizer = "lbfgs",
         max_iter: int = 100,
+        n_restarts: int = N_RESTARTS,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -98,15 +106,17 @@ class DPIC(Estimator):
         self.max_block_size = max_block_size
         self.optimizer = optimizer
         self.max_iter = max_iter
+        self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        for name in ("n_inducing", "block_size", "max_block_size", "max_iter"):
+        for name in ("block_size", "max_block_size", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
-        if self.n_blocks is not None:
-            check_at_least("n_blocks", self.n_blocks, 1)
+        for name in ("n_inducing", "n_blocks"):
+            check_optional(name, getattr(self, name), 1)
+        check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
         check_choice("partition", self.partition, KINDS)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
@@ -116,18 +126,29 @@ class DPIC(Estimator):
         inputs, target = scaling.inputs(X), scaling.target(y)
         M = -(-len(y) // self.block_size) if self.n_blocks is None else self.n_blocks
         shares = partition(self.partition, inputs, M, rng, self.max_block_size)
-        first = guess(inputs, target) | {"Xm": inducing_points(inputs, self.n_inducing, rng)}
-        layout = Layout.of(first, positive=POSITIVE)
+        Xm = inducing_points(inputs, n_points(self.n_inducing, len(y)), rng)
+        rows = shares.gather(inputs, target)
         with runner(self.n_jobs) as run:
-            blocks = Blocks(inputs[shares.order], target[shares.order], shares.starts.tolist(), run)
-            result = self._maximise(blocks, layout, first, self._reporter(callback, len(y)))
+            start = self._start(rows, Xm, rng, run)
+            layout = Layout.of(start.values, positive=POSITIVE)
+            blocks = Blocks(rows.X, rows.y, rows.starts.tolist(), run)
+            result = self._maximise(blocks, layout, start.values, self._reporter(callback, len(y)))
             values = layout.unpack(ensure_started(result).x)
             self._posterior = blocks.posterior(values)
         self._keep(result, len(y))
+        self.n_evaluations_ += start.evaluations
+        self.starts_ = told(start.tried)
         self._noise, self._spread = float(values["sigma2"]), spread(inputs)
         self._centres = shares.centres / self._spread
         self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels
+
+    def _start(self, rows: Rows, Xm: Array, rng: np.random.Generator, run: Run) -> Start:
+        """First values by the evidence of some blocks."""
+        some = rows.drawn(judging_rows(len(Xm)), rng)
+        blocks = Blocks(some.X, some.y, some.starts.tolist(), run)
+        trials = [trial._replace(values=trial.values | {"Xm": Xm}) for trial in grid(rows.X, rows.y)]
+        return search(blocks.evidence, trials, POSITIVE, n_restarts=self.n_restarts, held=("Xm",))
 
     def _maximise(
         self, blocks: Blocks, layout: Layout, first: Values, report: Callback | None

@@ -1,14 +1,16 @@
 """The exact GP with constant noise."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, ensure_started
-from hgpbench.fitting.start import guess, perturbed
+from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, neighbourhoods, search, told
 from hgpbench.gp.exact import POSITIVE, ExactProblem
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 5_000
@@ -23,12 +25,13 @@ class ExactGP(Estimator):
     ----------
     max_iter : int, default=100
         Most iterations of L-BFGS.
-    restarts : int, default=0
-        Further starts from random initial values; the best evidence wins.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
-        Seed of the restarts.
+        Seed of the rows by which first values are judged, where there are more than 1,000.
 
     Attributes
     ----------
@@ -38,27 +41,32 @@ class ExactGP(Estimator):
         Signal variance sigma^2_s of f.
     noise_var_ : float
         Noise variance sigma^2_eps.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The log evidence and how it was reached; see ``hgpbench.models.base``.
     """
 
     reference = "Rasmussen and Williams (2006), Gaussian Processes for Machine Learning"
 
+    former: ClassVar = {"restarts": "n_restarts"}
+
+    @refusing(former)
     def __init__(
         self,
         max_iter: int = 100,
-        restarts: int = 0,
+        n_restarts: int = N_RESTARTS,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.max_iter = max_iter
-        self.restarts = restarts
+        self.n_restarts = n_restarts
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
         check_at_least("max_iter", self.max_iter, 1)
-        check_at_least("restarts", self.restarts, 0)
+        check_at_least("n_restarts", self.n_restarts, 0)
 
     def _check_size(self, n: int, d: int) -> None:
         if n > MOST_ROWS:
@@ -73,26 +81,23 @@ class ExactGP(Estimator):
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         problem = ExactProblem(scaling.inputs(X), scaling.target(y))
-        first = guess(problem.X, problem.y)
-        starts = [first, *(perturbed(first, rng) for _ in range(self.restarts))]
-        layout = Layout.of(first, positive=POSITIVE)
-        evidence = objective(problem.evidence, layout)
-        results = []
-        for done, start in enumerate(starts):
-            report = _after(done, len(starts), self.max_iter, self._reporter(callback, len(y)))
-            results.append(lbfgs(evidence, layout.pack(start), max_iter=self.max_iter, callback=report))
-        best = ensure_started(max(results, key=lambda result: result.value))
-        self._keep(best, len(y))
-        values = layout.unpack(best.x)
+        start = self._start(problem, rng)
+        layout = Layout.of(start.values, positive=POSITIVE)
+        evidence, report = objective(problem.evidence, layout), self._reporter(callback, len(y))
+        result = lbfgs(evidence, layout.pack(start.values), max_iter=self.max_iter, callback=report)
+        self._keep(ensure_started(result), len(y))
+        self.n_evaluations_ += start.evaluations
+        self.starts_ = told(start.tried)
+        values = layout.unpack(result.x)
         self._posterior, self._noise = problem.posterior(values), float(values["sigma2"])
         self._tell(values)
 
+    def _start(self, problem: ExactProblem, rng: np.random.Generator) -> Start:
+        """First values by the evidence of neighbourhoods of rows."""
+        rows = neighbourhoods(problem.X, SAMPLE, rng)
+        some = ExactProblem(problem.X[rows], problem.y[rows])
+        trials = grid(problem.X, problem.y)
+        return search(some.evidence, trials, POSITIVE, n_restarts=self.n_restarts)
+
     def _moments(self, X: Array) -> Prediction:
         return Prediction.gaussian(*self._posterior.moments(X), self._noise)
-
-
-def _after(done: int, runs: int, max_iter: int, report: Callback | None) -> Callback | None:
-    """A report of one run among several: its steps follow those of the runs before it."""
-    if report is None:
-        return None
-    return lambda step, _, bound: report(done * max_iter + step, runs * max_iter, bound)

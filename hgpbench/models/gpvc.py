@@ -94,7 +94,7 @@ class GPVC(Estimator):
         centres = inducing_points(inputs, self.n_basis, np.random.default_rng(self.random_state))
         self._unit = first_width(inputs, centres)
         inputs /= self._unit
-        first, spent = first_values(
+        first, spent, _ = first_values(
             inputs,
             target,
             centres / self._unit,

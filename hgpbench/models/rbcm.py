@@ -12,7 +12,7 @@ from hgpbench.experts.pool import open_pool
 from hgpbench.experts.rows import KINDS, Rows, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
-from hgpbench.fitting.start import guess
+from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, search, told
 from hgpbench.fitting.threads import allowed_cores
 from hgpbench.fitting.values import Values
 from hgpbench.gp.exact import POSITIVE
@@ -38,8 +38,8 @@ class RBCM(Estimator):
     expert_size : int, default=500
         Rows n_0 of an expert, on average.
     partition : {"kmeans", "balanced", "random"}, default="kmeans"
-        How rows are shared among experts: by k-means as in the paper; the same with sizes kept between 0.5
-        and 1.5 times the mean, which makes a few experts more or fewer; or at random.
+        How rows are shared among experts: by k-means as in the paper; the same with sizes kept between 0.2
+        and 3 times the mean, which makes a few experts more or fewer; or at random.
     aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
     max_expert_size : int, default=2000
@@ -48,6 +48,9 @@ class RBCM(Estimator):
         Kernel and noise are learned from as many experts, drawn at random, as have this many rows in all.
     max_iter : int, default=100
         Most iterations of L-BFGS.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
     skip_tol : float, default=1e-4
@@ -79,6 +82,8 @@ class RBCM(Estimator):
         The expert of each training row.
     n_train_rows_ : int
         Rows of the experts that training used.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The summed log evidence and how it was reached; see ``hgpbench.models.base``. Where training used some
         of the experts only, theirs times n / n_train_rows.
@@ -95,6 +100,7 @@ class RBCM(Estimator):
         max_expert_size: int = 2000,
         train_rows: int = 40_000,
         max_iter: int = 100,
+        n_restarts: int = N_RESTARTS,
         mean: MeanKind = "zero",
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
@@ -109,6 +115,7 @@ class RBCM(Estimator):
         self.max_expert_size = max_expert_size
         self.train_rows = train_rows
         self.max_iter = max_iter
+        self.n_restarts = n_restarts
         self.mean = mean
         self.skip_tol = skip_tol
         self.max_memory = max_memory
@@ -121,6 +128,7 @@ class RBCM(Estimator):
             check_at_least("n_experts", self.n_experts, 1)
         for name in ("expert_size", "max_expert_size", "train_rows", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
+        check_at_least("n_restarts", self.n_restarts, 0)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
         check_choice("partition", self.partition, KINDS)
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
@@ -136,15 +144,29 @@ class RBCM(Estimator):
         M = -(-len(y) // self.expert_size) if self.n_experts is None else self.n_experts
         shares = partition(self.partition, inputs, M, rng, self.max_expert_size)
         self._rows = shares.gather(inputs, target)
-        drawn = exact.drawn(self._rows, self.train_rows, rng)
-        first = guess(inputs, target)
-        result = self._maximise(drawn, first, len(y) / len(drawn.y), self._reporter(callback, len(y)))
+        drawn = self._rows.drawn(self.train_rows, rng)
+        start = self._start(drawn, inputs, target, rng)
+        report = self._reporter(callback, len(y))
+        result = self._maximise(drawn, start.values, len(y) / len(drawn.y), report)
         self._keep(result, len(y))
-        self._values = Layout.of(first, positive=POSITIVE).unpack(result.x)
+        self.n_evaluations_ += start.evaluations
+        self.starts_ = told(start.tried)
+        self._values = Layout.of(start.values, positive=POSITIVE).unpack(result.x)
         self._noise = float(self._values["sigma2"])
         self._tell(self._values)
         self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
         self.n_train_rows_ = len(drawn.y)
+
+    def _start(self, rows: Rows, X: Array, y: Array, rng: np.random.Generator) -> Start:
+        """First values by the evidence of a few experts."""
+        some = rows.drawn(SAMPLE, rng)
+        owner, lanes = ExactOwner(some), exact.lanes(some)
+        return search(
+            lambda values: exact.evidence(owner.evidence(lanes, len(lanes), values), values),
+            grid(X, y),
+            POSITIVE,
+            n_restarts=self.n_restarts,
+        )
 
     def _maximise(self, rows: Rows, first: Values, scale: float, report: Callback | None) -> OptimResult:
         """L-BFGS on the evidence of these experts, times ``scale``."""

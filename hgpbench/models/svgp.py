@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from hgpbench.fitting.batches import Batches, is_stored, left_in_file
 from hgpbench.fitting.checks import check_at_least
-from hgpbench.fitting.collapsed import fit_sparse
+from hgpbench.fitting.collapsed import fit_sparse, start_sparse
 from hgpbench.fitting.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
@@ -19,7 +19,7 @@ from hgpbench.fitting.minibatch import (
     place,
 )
 from hgpbench.fitting.placement import inducing_points
-from hgpbench.fitting.start import Start, guess
+from hgpbench.fitting.start import N_RESTARTS, Start, told
 from hgpbench.gp.stochastic import Method
 from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
@@ -58,6 +58,9 @@ class SVGP(Estimator):
         Stop when the bound, averaged over a pass, gains no more than this share of itself; 0 for never.
     holdout : float, default=0
         Share of the rows kept from training, on which ``scores_`` are measured along the way.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -77,6 +80,8 @@ class SVGP(Estimator):
         Inducing inputs X_m.
     scores_ : array of shape (k, 3)
         Iteration, seconds, mean log density of held-out rows; empty without ``holdout``.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The bound and how it was reached; see ``hgpbench.models.base``. Bounds of the trace are estimated from
         one batch each, the last one, ``elbo_``, from all rows, or from a tenth of ``max_iter`` batches.
@@ -96,6 +101,7 @@ class SVGP(Estimator):
         precision: Precision = "double",
         tol: float = 0.0,
         holdout: float = 0.0,
+        n_restarts: int = N_RESTARTS,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -110,6 +116,7 @@ class SVGP(Estimator):
         self.precision = precision
         self.tol = tol
         self.holdout = holdout
+        self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -143,19 +150,21 @@ class SVGP(Estimator):
         self._keep(self._fit.result, self._fit.n)
         self._tell(self._fit.values)
         self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
+        self.starts_ = told(self._fit.tried)
 
     def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernel and noise from a sparse GP on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
-        first = guess(X, y) | {"Xm": inducing_points(X, min(self.n_inducing, FIRST_POINTS), rng)}
-        sparse = fit_sparse("vfe", X, y, first, max_iter=FIRST_STEPS, run=run)
+        Xm = inducing_points(X, min(self.n_inducing, FIRST_POINTS), rng)
+        start = start_sparse("vfe", X, y, Xm, rng, n_restarts=self.n_restarts, run=run)
+        sparse = fit_sparse("vfe", X, y, start.values, max_iter=FIRST_STEPS, run=run)
         values = {
             "s2_kf": sparse.values["s2_k"],
             "ell_f": sparse.values["ell"],
             "Xm": place(batches, self.n_inducing, rng),
             "sigma2": sparse.values["sigma2"],
         }
-        return Start(values, sparse.result.evaluations)
+        return Start(values, start.evaluations + sparse.result.evaluations, start.tried)
 
     def _moments(self, X: Array) -> Prediction:
         return self._fit.prediction(X, self.n_jobs)

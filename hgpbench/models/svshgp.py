@@ -18,7 +18,7 @@ from hgpbench.fitting.minibatch import (
     place,
 )
 from hgpbench.fitting.placement import inducing_points
-from hgpbench.fitting.start import Start
+from hgpbench.fitting.start import N_RESTARTS, Start, told
 from hgpbench.fitting.vshgp import first_values
 from hgpbench.gp import vshgp
 from hgpbench.gp.stochastic import Method
@@ -62,6 +62,9 @@ class SVSHGP(Estimator):
         Stop when the bound, averaged over a pass, gains no more than this share of itself; 0 for never.
     holdout : float, default=0
         Share of the rows kept from training, on which ``scores_`` are measured along the way.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -81,6 +84,8 @@ class SVSHGP(Estimator):
         Inducing inputs X_m and X_u.
     scores_ : array of shape (k, 3)
         Iteration, seconds, mean log density of held-out rows; empty without ``holdout``.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The bound and how it was reached; see ``hgpbench.models.base``. Bounds of the trace are estimated from
         one batch each, the last one, ``elbo_``, from all rows, or from a tenth of ``max_iter`` batches.
@@ -101,6 +106,7 @@ class SVSHGP(Estimator):
         precision: Precision = "double",
         tol: float = 0.0,
         holdout: float = 0.0,
+        n_restarts: int = N_RESTARTS,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -116,6 +122,7 @@ class SVSHGP(Estimator):
         self.precision = precision
         self.tol = tol
         self.holdout = holdout
+        self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -150,16 +157,17 @@ class SVSHGP(Estimator):
         self._keep(self._fit.result, self._fit.n)
         self._tell(self._fit.values)
         self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
+        self.starts_ = told(self._fit.tried)
 
     def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         Xm, Xu = (inducing_points(X, min(m, FIRST_POINTS), rng) for m in self._sizes)
         memory = vshgp.Workspace(len(X), len(Xm), len(Xu), run)
-        start = first_values(X, y, Xm, Xu, memory, move_inducing=True)
+        start = first_values(X, y, Xm, Xu, memory, rng, n_restarts=self.n_restarts, move_inducing=True)
         Xm, Xu = (place(batches, m, rng) for m in self._sizes)
         kernels = {name: start.values[name] for name in KERNELS}
-        return Start(kernels | {"Xm": Xm, "Xu": Xu}, start.evaluations)
+        return Start(kernels | {"Xm": Xm, "Xu": Xu}, start.evaluations, start.tried)
 
     @property
     def _sizes(self) -> tuple[int, int]:

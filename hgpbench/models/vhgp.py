@@ -4,6 +4,7 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, check_jobs
+from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import INDUCING, Problem
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
@@ -20,6 +21,9 @@ class VHGP(Estimator):
     ----------
     max_iter : int, default=100
         Most iterations on the bound: natural steps on q(g) inside L-BFGS on all else.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -35,19 +39,29 @@ class VHGP(Estimator):
         Prior mean mu_0 of g, the log noise variance.
     lam_ : array of shape (n,)
         Variational parameters, the diagonal of Lambda_nn.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The bound and how it was reached; see ``hgpbench.models.base``.
     """
 
     reference = "Lazaro-Gredilla and Titsias (2011), Variational heteroscedastic Gaussian process regression"
 
-    def __init__(self, max_iter: int = 100, n_jobs: int | None = None, standardize: bool = True) -> None:
+    def __init__(
+        self,
+        max_iter: int = 100,
+        n_restarts: int = N_RESTARTS,
+        n_jobs: int | None = None,
+        standardize: bool = True,
+    ) -> None:
         self.max_iter = max_iter
+        self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.standardize = standardize
 
     def _check_params(self) -> None:
         check_at_least("max_iter", self.max_iter, 1)
+        check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
 
     def _check_size(self, n: int, d: int) -> None:
@@ -61,10 +75,20 @@ class VHGP(Estimator):
         scaling = self._scaling
         inputs = scaling.inputs(X)
         points = np.unique(inputs, axis=0)  # a repeated row would only make the kernel matrix singular
-        problem = Problem(inputs, scaling.target(y), points, points, move_inducing=False)
+        rng = np.random.default_rng(0)  # of rows by which first values are judged, where there are too many
+        problem = Problem(
+            inputs,
+            scaling.target(y),
+            points,
+            points,
+            rng,
+            move_inducing=False,
+            n_restarts=self.n_restarts,
+        )
         report = self._reporter(callback, len(y))
         self._fit = problem.fit("natural", self.max_iter, report, self.n_jobs)
         self._keep(self._fit.result, len(y))
+        self.starts_ = told(self._fit.tried)
         self._tell({name: value for name, value in self._fit.values.items() if name not in INDUCING})
 
     def _moments(self, X: Array) -> Prediction:

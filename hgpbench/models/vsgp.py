@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hgpbench.fitting.checks import check_at_least, check_jobs
-from hgpbench.fitting.collapsed import fit_from_guess
+from hgpbench.fitting.checks import check_at_least, check_jobs, check_optional
+from hgpbench.fitting.collapsed import fit_from_grid
+from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -15,10 +16,14 @@ class VSGP(Estimator):
 
     Parameters
     ----------
-    n_inducing : int, default=100
-        Inducing points m; all distinct rows where they are fewer. Their positions X_m are optimised.
+    n_inducing : int or None, default=None
+        Inducing points m; all distinct rows where they are fewer. None for sqrt(2e9 / n) of them, but at
+        least 100 and at most 500. Their positions X_m are optimised.
     max_iter : int, default=200
         Most iterations of L-BFGS.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -36,6 +41,8 @@ class VSGP(Estimator):
         Noise variance sigma^2_eps.
     inducing_f_ : array of shape (m, d)
         Inducing inputs X_m.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The bound and how it was reached; see ``hgpbench.models.base``.
     """
@@ -44,36 +51,41 @@ class VSGP(Estimator):
 
     def __init__(
         self,
-        n_inducing: int = 100,
+        n_inducing: int | None = None,
         max_iter: int = 200,
+        n_restarts: int = N_RESTARTS,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.n_inducing = n_inducing
         self.max_iter = max_iter
+        self.n_restarts = n_restarts
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        check_at_least("n_inducing", self.n_inducing, 1)
+        check_optional("n_inducing", self.n_inducing, 1)
         check_at_least("max_iter", self.max_iter, 1)
+        check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        self._fit = fit_from_guess(
+        self._fit = fit_from_grid(
             "vfe",
             self._scaling.inputs(X),
             self._scaling.target(y),
             self.n_inducing,
             np.random.default_rng(self.random_state),
             max_iter=self.max_iter,
+            n_restarts=self.n_restarts,
             n_jobs=self.n_jobs,
             callback=self._reporter(callback, len(y)),
         )
         self._keep(self._fit.result, len(y))
         self._tell(self._fit.values)
+        self.starts_ = told(self._fit.tried)
 
     def _moments(self, X: Array) -> Prediction:
         return self._fit.prediction(X, self.n_jobs)

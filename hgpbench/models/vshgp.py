@@ -1,14 +1,19 @@
 """The variational sparse heteroscedastic GP."""
 
-from typing import get_args
+from typing import ClassVar, get_args
 
 import numpy as np
 
-from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
-from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting import authors
+from hgpbench.fitting.authors import Length
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional
+from hgpbench.fitting.placement import inducing_points, n_points
+from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import Optimizer, Problem
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
+
+LENGTHS = ("initial_lengthscale_f", "initial_lengthscale_g")
 
 
 class VSHGP(Estimator):
@@ -18,8 +23,9 @@ class VSHGP(Estimator):
 
     Parameters
     ----------
-    n_inducing_f : int, default=100
-        Inducing points m of f; all distinct rows where they are fewer. Their positions X_m are optimised.
+    n_inducing_f : int or None, default=None
+        Inducing points m of f; all distinct rows where they are fewer. None for sqrt(2e9 / n) of them, but at
+        least 100 and at most 500. Their positions X_m are optimised.
     n_inducing_g : int, default=100
         Inducing points u of the log noise variance g, likewise X_u.
     optimizer : {"natural", "lbfgs", "paper"}, default="natural"
@@ -28,9 +34,12 @@ class VSHGP(Estimator):
         gradients from the authors' fixed values, three tenths of the line searches on Lambda alone.
     max_iter : int, default=100
         Most iterations (line searches of "paper") on F_V.
-    initial_lengthscale : float or None, default=None
-        Lengthscale of f and of g that "paper" starts from, in the units of the inputs; None for the authors'
-        0.5 and 0.2 standard deviations. The other recipes find their own.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
+    initial_lengthscale_f, initial_lengthscale_g : float, str or None, default=None
+        Lengthscales that "paper" starts from: a number in the units of the inputs, or text such as "0.5 sd"
+        for standard deviations; None for the authors' "0.5 sd" and "0.2 sd". Other recipes find their own.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -50,6 +59,8 @@ class VSHGP(Estimator):
         Inducing inputs X_m and X_u.
     lam_ : array of shape (n,)
         Variational parameters, the diagonal of Lambda_nn.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The bound F_V and how it was reached (evaluations include the initial sparse GPs'); see
         ``hgpbench.models.base``.
@@ -57,13 +68,19 @@ class VSHGP(Estimator):
 
     reference = "Liu, Ong and Cai (2020), Large-scale heteroscedastic regression via Gaussian process"
 
+    shorthands: ClassVar = dict.fromkeys(LENGTHS, authors.write)
+    former: ClassVar = {"initial_lengthscale": "initial_lengthscale_f and initial_lengthscale_g"}
+
+    @refusing(former)
     def __init__(
         self,
-        n_inducing_f: int = 100,
+        n_inducing_f: int | None = None,
         n_inducing_g: int = 100,
         optimizer: Optimizer = "natural",
         max_iter: int = 100,
-        initial_lengthscale: float | None = None,
+        n_restarts: int = N_RESTARTS,
+        initial_lengthscale_f: Length | None = None,
+        initial_lengthscale_g: Length | None = None,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -72,36 +89,41 @@ class VSHGP(Estimator):
         self.n_inducing_g = n_inducing_g
         self.optimizer = optimizer
         self.max_iter = max_iter
-        self.initial_lengthscale = initial_lengthscale
+        self.n_restarts = n_restarts
+        self.initial_lengthscale_f = initial_lengthscale_f
+        self.initial_lengthscale_g = initial_lengthscale_g
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        check_at_least("n_inducing_f", self.n_inducing_f, 1)
+        check_optional("n_inducing_f", self.n_inducing_f, 1)
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_at_least("max_iter", self.max_iter, 1)
         check_jobs(self.n_jobs)
-        if self.initial_lengthscale is not None:
-            check_at_least("initial_lengthscale", self.initial_lengthscale, np.finfo(float).tiny, float)
-            if self.optimizer != "paper":
-                raise ValueError('initial_lengthscale is for optimizer="paper": the others find their own')
+        check_at_least("n_restarts", self.n_restarts, 0)
+        for name in LENGTHS:
+            authors.check_length(name, getattr(self, name), self.optimizer)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        inputs, start = scaling.inputs(X), self.initial_lengthscale
+        inputs = scaling.inputs(X)
+        lengths = (getattr(self, name) for name in LENGTHS)
         problem = Problem(
             inputs,
             scaling.target(y),
-            inducing_points(inputs, self.n_inducing_f, rng),
+            inducing_points(inputs, n_points(self.n_inducing_f, len(y)), rng),
             inducing_points(inputs, self.n_inducing_g, rng),
-            ell=None if start is None else np.full(X.shape[1], start) / scaling.x_scale,
+            rng,
+            n_restarts=self.n_restarts,
+            authors=authors.values(inputs, scaling, *lengths),
         )
         report = self._reporter(callback, len(y))
         self._fit = problem.fit(self.optimizer, self.max_iter, report, self.n_jobs)
         self._keep(self._fit.result, len(y))
         self._tell(self._fit.values)
+        self.starts_ = told(self._fit.tried)
 
     def _moments(self, X: Array) -> Prediction:
         return self._fit.prediction(X, self.n_jobs)
