@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -22,6 +23,7 @@ from hgpbench.fitting.checkpoint import Arrays, Checkpoint
 from hgpbench.fitting.start import authors_values, guess, spread
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
+from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.optim import Callback, OptimResult
 
 TRIALS = 8  # experts that choose the initial values
@@ -31,8 +33,9 @@ NOISES = (0.25, 0.05, 0.005, 0.0005)  # noise variances tried, as shares of the 
 
 @dataclass(frozen=True, eq=False)
 class Experts:
-    """All experts after a fit: rows, shared parameters (flat), and the state of each."""
+    """All experts after a fit: kernels, rows, shared parameters (flat), and the state of each."""
 
+    families: Families
     rows: Rows
     lanes: int
     flat: Array
@@ -52,7 +55,7 @@ class Experts:
         """The memory that a committee about these letters takes."""
         m, u = (max(len(local(state, name)) for state in self.states) for name in ("Xm", "Xu"))
         return Needs(
-            expert=workspace_bytes(int(self.rows.sizes.max()), m, u),
+            expert=workspace_bytes(int(self.rows.sizes.max()), m, u, self.families),
             model=8 * sum(len(state) for state in self.states),
             sums=3 * len(letters) * (self.lanes + 2),
             inputs=self.rows.X.shape[1],
@@ -65,7 +68,8 @@ class Experts:
         M = len(self.states)
         energy = float(np.max(np.add.reduceat(self.rows.y**2 / self.noise, self.rows.starts[:-1])))
         moments = {letter: np.empty((2, len(Xs))) for letter in letters}
-        with open_pool(self.rows, self.lanes, pieces.processes, Owner) as pool:
+        owner = partial(Owner, families=self.families)
+        with open_pool(self.rows, self.lanes, pieces.processes, owner) as pool:
             pool.ask(Owner.restore, range(M), Each(self.states))
             for rows in chunks(len(Xs), pieces.rows):
                 reach = Reach(kind, Xs[rows], tolerance, max(energy, 1.0), M)
@@ -79,12 +83,13 @@ class Experts:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to fit so many experts: the optimiser, inducing points (m, u) of an expert, and a seed."""
+    """How to fit so many experts: the optimiser, inducing points (m, u) of an expert, a seed, and kernels."""
 
     optimizer: Optimizer
     n_experts: int
     n_inducing: tuple[int, int]
     seed: int
+    families: Families = SMOOTH
 
     @property
     def n_passes(self) -> int:
@@ -103,7 +108,7 @@ def fit_experts(
 ) -> tuple[Experts, OptimResult]:
     """Maximise the sum of the experts' bounds, on scaled data."""
     plan, everyone = recipe.plan(rows), range(recipe.n_experts)
-    with open_pool(rows, plan.lanes, n_workers, Owner) as pool:
+    with open_pool(rows, plan.lanes, n_workers, partial(Owner, families=recipe.families)) as pool:
         if checkpoint.stored is None:
             pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed)
         else:
@@ -120,7 +125,7 @@ def fit_experts(
             result = search.paper(pool, len(everyone), flat, recipe.optimizer.max_iter, callback)
         left = pool.ask(Owner.state, everyone, False)
         noise = np.concatenate(pool.ask(Owner.noise, everyone, result.x))
-    return Experts(rows, plan.lanes, result.x, left, noise), result
+    return Experts(recipe.families, rows, plan.lanes, result.x, left, noise), result
 
 
 def _by_passes(

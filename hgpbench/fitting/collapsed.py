@@ -12,6 +12,7 @@ from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp import collapsed
 from hgpbench.gp.collapsed import Kind
+from hgpbench.gp.kernels import SEARD, Family
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
@@ -44,10 +45,11 @@ def fit_sparse(
     held: tuple[str, ...] = (),
     callback: Callback | None = None,
     run: Run = serially,
+    family: Family = SEARD,
 ) -> SparseFit:
     """L-BFGS from ``first`` (s2_k, ell, sigma2, Xm), on scaled data; the ``held`` ones stay as they are."""
     layout = Layout.of(first, positive=collapsed.POSITIVE).only(first.keys() - set(held))
-    memory = Process(len(X), len(first["Xm"]), run)
+    memory = Process(len(X), len(first["Xm"]), run, family)
     bound = objective(lambda values: collapsed.bound(values, X, y, memory, kind), layout, held=first)
     result = ensure_started(lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback))
     values = first | layout.unpack(result.x)
@@ -64,8 +66,9 @@ def fit_from_guess(
     max_iter: int,
     n_jobs: int | None,
     callback: Callback | None = None,
+    family: Family = SEARD,
 ) -> SparseFit:
     """The same from a plain guess, inducing points by k-means, on ``n_jobs`` threads."""
     first = guess(X, y) | {"Xm": inducing_points(X, n_inducing, rng)}
     with runner(n_jobs) as run:
-        return fit_sparse(kind, X, y, first, max_iter=max_iter, callback=callback, run=run)
+        return fit_sparse(kind, X, y, first, max_iter=max_iter, callback=callback, run=run, family=family)

@@ -20,10 +20,10 @@ from hgpbench.fitting.start import FLOOR, LAM, MEAN_LOG_CHI2, Start, authors_val
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp import recipes, vshgp
+from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
-from hgpbench.gp.tasks import Run
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["natural", "lbfgs", "paper"]
@@ -64,6 +64,7 @@ class Problem:
     Xu: Array
     move_inducing: bool = True
     ell: Array | None = None
+    families: Families = SMOOTH
 
     def fit(
         self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None, n_jobs: int | None = 1
@@ -71,7 +72,7 @@ class Problem:
         """Maximise F_V by one of the recipes; time and evaluations include the search for initial values."""
         started = time.perf_counter()
         with runner(n_jobs) as run:
-            memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run)
+            memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run, self.families)
             first, spent = self._first_values(optimizer, memory)
             prepared = time.perf_counter() - started
             values, result = self._maximise(optimizer, first, memory, max_iter, callback)
@@ -124,8 +125,9 @@ def first_values(
     """Initial values for ``vshgp.evaluate``, with a free whitened mean ``w``; the data are scaled."""
     first = guess(X, y)
     held = () if move_inducing else ("Xm",)
-    f = fit_sparse("vfe", X, y, first | {"Xm": Xm}, max_iter=STEPS, held=held, run=memory.run)
-    g, mu0, evaluations = _fit_log_residuals(X, y, f, first, Xu, memory.run)
+    family, run = memory.families.f, memory.run
+    f = fit_sparse("vfe", X, y, first | {"Xm": Xm}, max_iter=STEPS, held=held, run=run, family=family)
+    g, mu0, evaluations = _fit_log_residuals(X, y, f, first, Xu, memory)
     values = {
         "s2_kf": f.values["s2_k"],
         "ell_f": f.values["ell"],
@@ -160,9 +162,10 @@ def _levelled(values: Values, X: Array, y: Array, memory: vshgp.Workspace) -> Ar
 
 
 def _fit_log_residuals(
-    X: Array, y: Array, f: SparseFit, first: Values, Xu: Array, run: Run
+    X: Array, y: Array, f: SparseFit, first: Values, Xu: Array, memory: vshgp.Workspace
 ) -> tuple[SparseFit, float, int]:
     """The better of some sparse GPs on the centred log squared residuals, their mean, evaluations used."""
+    run, family = memory.run, memory.families.g
     mu, s2 = f.posterior.moments(X, run=run)
     squares = np.maximum((y - mu) ** 2 + s2, FLOOR * np.var(y))
     z = np.log(squares) - MEAN_LOG_CHI2
@@ -175,6 +178,8 @@ def _fit_log_residuals(
             "Xm": Xu,
         }
         held = ("sigma2", "Xm")
-        fits.append(fit_sparse("vfe", X, z - z.mean(), start, max_iter=STEPS, held=held, run=run))
+        fits.append(
+            fit_sparse("vfe", X, z - z.mean(), start, max_iter=STEPS, held=held, run=run, family=family)
+        )
     best = max(fits, key=lambda fit: fit.result.value)
     return best, float(z.mean()), sum(fit.result.evaluations for fit in fits)

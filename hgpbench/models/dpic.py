@@ -7,11 +7,13 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from hgpbench.experts.rows import KINDS, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, ensure_started
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import guess, spread
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
+from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
@@ -47,6 +49,8 @@ class DPIC(Estimator):
         L-BFGS, or conjugate gradients, which take several evaluations a line search.
     max_iter : int, default=100
         Most iterations (line searches of "cg").
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     n_jobs : int or None, default=None
         Threads, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use.
@@ -87,6 +91,7 @@ class DPIC(Estimator):
         max_block_size: int = 2000,
         optimizer: Optimizer = "lbfgs",
         max_iter: int = 100,
+        kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -98,11 +103,13 @@ class DPIC(Estimator):
         self.max_block_size = max_block_size
         self.optimizer = optimizer
         self.max_iter = max_iter
+        self.kernel = kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel)
         for name in ("n_inducing", "block_size", "max_block_size", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
         if self.n_blocks is not None:
@@ -119,7 +126,13 @@ class DPIC(Estimator):
         first = guess(inputs, target) | {"Xm": inducing_points(inputs, self.n_inducing, rng)}
         layout = Layout.of(first, positive=POSITIVE)
         with runner(self.n_jobs) as run:
-            blocks = Blocks(inputs[shares.order], target[shares.order], shares.starts.tolist(), run)
+            blocks = Blocks(
+                inputs[shares.order],
+                target[shares.order],
+                shares.starts.tolist(),
+                run,
+                families_of(self.kernel).f,
+            )
             result = self._maximise(blocks, layout, first, self._reporter(callback, len(y)))
             values = layout.unpack(ensure_started(result).x)
             self._posterior = blocks.posterior(values)

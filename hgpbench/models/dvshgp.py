@@ -13,9 +13,10 @@ from hgpbench.experts.optimizers import Lbfgs, Paper, Passes
 from hgpbench.experts.rows import KINDS, partition
 from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.threads import allowed_cores, runner
-from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.neighbours import Neighbourhood
 from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
@@ -64,6 +65,10 @@ class DVSHGP(Estimator):
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this moves the committee's mean by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
@@ -126,6 +131,8 @@ class DVSHGP(Estimator):
         n_neighbors: int | None = None,
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
         mean: MeanKind = "zero",
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -141,6 +148,8 @@ class DVSHGP(Estimator):
         self.n_neighbors = n_neighbors
         self.aggregation = aggregation
         self.mean = mean
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.skip_tol = skip_tol
         self.max_memory = max_memory
         self.n_jobs = n_jobs
@@ -148,6 +157,7 @@ class DVSHGP(Estimator):
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         for name in ("n_experts", "n_jobs"):
             if getattr(self, name) is not None:
                 check_at_least(name, getattr(self, name), 1)
@@ -190,7 +200,8 @@ class DVSHGP(Estimator):
         shares = partition(self.partition, inputs, M, rng)
         rows = shares.gather(inputs, target)
         n_inducing, seed = (self.n_inducing_f, self.n_inducing_g), int(rng.integers(2**31))
-        recipe = Recipe(optimizers.read(self.optimizer), len(shares), n_inducing, seed)
+        families = families_of(self.kernel, self.noise_kernel)
+        recipe = Recipe(optimizers.read(self.optimizer), len(shares), n_inducing, seed, families)
         self._experts, result = fit_experts(
             rows, recipe, self._workers(n * recipe.n_passes), checkpoint, self._reporter(callback, n)
         )
@@ -236,7 +247,7 @@ class DVSHGP(Estimator):
         experts, shared = self._experts, self._experts.shared
         if self.n_neighbors == 0 or len(experts.states) == 1:
             return None
-        kernel = SEARD(float(shared["s2_kf"]), shared["ell_f"])
+        kernel = experts.families.f(float(shared["s2_kf"]), shared["ell_f"])
         X, y = experts.rows.X, experts.rows.y
         near = Neighbourhood(kernel, X, y, experts.noise, self.n_neighbors or NEIGHBORS[-1])
         if self.n_neighbors is None:

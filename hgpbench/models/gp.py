@@ -4,8 +4,10 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, ensure_started
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.start import guess, perturbed
 from hgpbench.gp.exact import POSITIVE, ExactProblem
+from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator
@@ -15,7 +17,7 @@ MOST_ROWS = 5_000
 
 
 class ExactGP(Estimator):
-    """Exact GP with an SE-ARD kernel and constant noise, fitted by L-BFGS on the evidence.
+    """Exact GP with constant noise, fitted by L-BFGS on the evidence.
 
     Cubic in the rows: it refuses more than 5,000 of them.
 
@@ -25,6 +27,8 @@ class ExactGP(Estimator):
         Most iterations of L-BFGS.
     restarts : int, default=0
         Further starts from random initial values; the best evidence wins.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -48,15 +52,18 @@ class ExactGP(Estimator):
         self,
         max_iter: int = 100,
         restarts: int = 0,
+        kernel: KernelName = "se",
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.max_iter = max_iter
         self.restarts = restarts
+        self.kernel = kernel
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel)
         check_at_least("max_iter", self.max_iter, 1)
         check_at_least("restarts", self.restarts, 0)
 
@@ -72,7 +79,7 @@ class ExactGP(Estimator):
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        problem = ExactProblem(scaling.inputs(X), scaling.target(y))
+        problem = ExactProblem(scaling.inputs(X), scaling.target(y), families_of(self.kernel).f)
         first = guess(problem.X, problem.y)
         starts = [first, *(perturbed(first, rng) for _ in range(self.restarts))]
         layout = Layout.of(first, positive=POSITIVE)

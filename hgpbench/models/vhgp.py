@@ -4,7 +4,9 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, check_jobs
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.vshgp import INDUCING, Problem
+from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -20,6 +22,10 @@ class VHGP(Estimator):
     ----------
     max_iter : int, default=100
         Most iterations on the bound: natural steps on q(g) inside L-BFGS on all else.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -41,12 +47,22 @@ class VHGP(Estimator):
 
     reference = "Lazaro-Gredilla and Titsias (2011), Variational heteroscedastic Gaussian process regression"
 
-    def __init__(self, max_iter: int = 100, n_jobs: int | None = None, standardize: bool = True) -> None:
+    def __init__(
+        self,
+        max_iter: int = 100,
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
+        n_jobs: int | None = None,
+        standardize: bool = True,
+    ) -> None:
         self.max_iter = max_iter
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         check_at_least("max_iter", self.max_iter, 1)
         check_jobs(self.n_jobs)
 
@@ -61,7 +77,8 @@ class VHGP(Estimator):
         scaling = self._scaling
         inputs = scaling.inputs(X)
         points = np.unique(inputs, axis=0)  # a repeated row would only make the kernel matrix singular
-        problem = Problem(inputs, scaling.target(y), points, points, move_inducing=False)
+        families = families_of(self.kernel, self.noise_kernel)
+        problem = Problem(inputs, scaling.target(y), points, points, move_inducing=False, families=families)
         report = self._reporter(callback, len(y))
         self._fit = problem.fit("natural", self.max_iter, report, self.n_jobs)
         self._keep(self._fit.result, len(y))

@@ -4,6 +4,8 @@ import numpy as np
 
 from hgpbench.fitting.checks import check_at_least, check_jobs
 from hgpbench.fitting.collapsed import fit_from_guess
+from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -19,6 +21,8 @@ class VSGP(Estimator):
         Inducing points m; all distinct rows where they are fewer. Their positions X_m are optimised.
     max_iter : int, default=200
         Most iterations of L-BFGS.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -46,17 +50,20 @@ class VSGP(Estimator):
         self,
         n_inducing: int = 100,
         max_iter: int = 200,
+        kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.n_inducing = n_inducing
         self.max_iter = max_iter
+        self.kernel = kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel)
         check_at_least("n_inducing", self.n_inducing, 1)
         check_at_least("max_iter", self.max_iter, 1)
         check_jobs(self.n_jobs)
@@ -71,6 +78,7 @@ class VSGP(Estimator):
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             callback=self._reporter(callback, len(y)),
+            family=families_of(self.kernel).f,
         )
         self._keep(self._fit.result, len(y))
         self._tell(self._fit.values)

@@ -5,8 +5,10 @@ from typing import get_args
 import numpy as np
 
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.vshgp import Optimizer, Problem
+from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -31,6 +33,10 @@ class VSHGP(Estimator):
     initial_lengthscale : float or None, default=None
         Lengthscale of f and of g that "paper" starts from, in the units of the inputs; None for the authors'
         0.5 and 0.2 standard deviations. The other recipes find their own.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -64,6 +70,8 @@ class VSHGP(Estimator):
         optimizer: Optimizer = "natural",
         max_iter: int = 100,
         initial_lengthscale: float | None = None,
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -73,11 +81,14 @@ class VSHGP(Estimator):
         self.optimizer = optimizer
         self.max_iter = max_iter
         self.initial_lengthscale = initial_lengthscale
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         check_at_least("n_inducing_f", self.n_inducing_f, 1)
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
@@ -97,6 +108,7 @@ class VSHGP(Estimator):
             inducing_points(inputs, self.n_inducing_f, rng),
             inducing_points(inputs, self.n_inducing_g, rng),
             ell=None if start is None else np.full(X.shape[1], start) / scaling.x_scale,
+            families=families_of(self.kernel, self.noise_kernel),
         )
         report = self._reporter(callback, len(y))
         self._fit = problem.fit(self.optimizer, self.max_iter, report, self.n_jobs)
