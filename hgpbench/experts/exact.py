@@ -17,6 +17,7 @@ from hgpbench.experts.rows import Numbers, Rows
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.exact import ExactProblem
+from hgpbench.gp.kernels import SEARD, Family
 from hgpbench.gp.params import Bound, Layout
 from hgpbench.la import JITTER
 
@@ -58,8 +59,8 @@ def least_noise(values: Values) -> float:
 class ExactOwner:
     """The experts of a worker: what the model may ask about them. It keeps nothing but their rows."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: Rows, family: Family = SEARD) -> None:
+        self._rows, self._family = rows, family
 
     def evidence(self, numbers: Numbers, n_lanes: int, values: Values) -> list[Contribution]:
         """Log evidence of the experts of each lane, with derivatives: n_i^3 flops each."""
@@ -84,7 +85,7 @@ class ExactOwner:
         for number in experts:
             try:
                 with np.errstate(all="ignore"):
-                    bound = ExactProblem(*self._rows.of(number)).evidence(values)
+                    bound = ExactProblem(*self._rows.of(number), self._family).evidence(values)
             except LinAlgError:
                 return missing(layout.size)
             heard.append(Contribution(bound.value, bound.jitter, layout.pack(bound.grads)))
@@ -95,14 +96,14 @@ class ExactOwner:
 
         With A >= noise I, an expert explains k*^T A^-1 k* <= |k*|^2 / noise of the prior variance.
         """
-        s2_k, ell = float(values["s2_k"]), values["ell"]
-        silent = reach.share * s2_k * least_noise(values)
-        committee = reach.committee(0.0, s2_k)
+        kernel = self._family(float(values["s2_k"]), values["ell"])
+        silent = reach.share * kernel.s2_k * least_noise(values)
+        committee = reach.committee(0.0, kernel.s2_k)
         for number in experts:
             X, y = self._rows.of(number)
-            points = reach.near(X, s2_k, ell, silent)
+            points = reach.near(X, kernel, silent)
             if len(points):
-                posterior = ExactProblem(X, y).posterior(values)
+                posterior = ExactProblem(X, y, self._family).posterior(values)
                 committee.add(points, *posterior.moments(reach.Xs[points], silent, chunk))
         return committee.sums
 

@@ -18,6 +18,7 @@ from hgpbench.fitting.start import LAM
 from hgpbench.fitting.values import Values
 from hgpbench.gp import collapsed, vshgp
 from hgpbench.gp.adam import Adam
+from hgpbench.gp.kernels import Families
 from hgpbench.gp.params import Layout
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.process import PANEL_BYTES
@@ -44,9 +45,12 @@ def of_f(flat: Array) -> slice:
     return slice(0, 1 + (len(flat) - 3) // 2)
 
 
-def workspace_bytes(n: int, m: int, u: int) -> int:
+def workspace_bytes(n: int, m: int, u: int, families: Families) -> int:
     """Memory for evaluations and posteriors of an expert with ``n`` rows, ``m`` and ``u`` inducing points."""
-    return 8 * (3 * n * (m + u) + 14 * (m * m + u * u)) + 4 * PANEL_BYTES
+    numbers = 0
+    for points, family in zip((m, u), families, strict=True):
+        numbers += (3 + family.slopes_apart) * n * points + (14 + family.slopes_apart) * points**2
+    return 8 * numbers + 4 * PANEL_BYTES
 
 
 class Step(NamedTuple):

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,16 +23,19 @@ from hgpbench.fitting.checkpoint import Arrays, Checkpoint
 from hgpbench.fitting.start import Climbed, Start, Trial, Tried, as_table, contest, grid, guess, of_table
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
+from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.optim import Callback, OptimResult
 
 TRIALS = 8  # experts that choose the initial values
-CLIMB = 5  # visits of each from the best of these
+CLIMB = 5  # visits of each from the best of the grid
+G_LENGTHSCALES = (0.1, 0.3, 1.0)  # of g, in terms of ``guess``
 
 
 @dataclass(frozen=True, eq=False)
 class Experts:
-    """All experts after a fit: rows, shared parameters (flat), and the state of each."""
+    """All experts after a fit: kernels, rows, shared parameters (flat), and the state of each."""
 
+    families: Families
     rows: Rows
     lanes: int
     flat: Array
@@ -51,7 +55,7 @@ class Experts:
         """The memory that a committee about these letters takes."""
         m, u = (max(len(local(state, name)) for state in self.states) for name in ("Xm", "Xu"))
         return Needs(
-            expert=workspace_bytes(int(self.rows.sizes.max()), m, u),
+            expert=workspace_bytes(int(self.rows.sizes.max()), m, u, self.families),
             model=8 * sum(len(state) for state in self.states),
             sums=3 * len(letters) * (self.lanes + 2),
             inputs=self.rows.X.shape[1],
@@ -64,7 +68,8 @@ class Experts:
         M = len(self.states)
         energy = float(np.max(np.add.reduceat(self.rows.y**2 / self.noise, self.rows.starts[:-1])))
         moments = {letter: np.empty((2, len(Xs))) for letter in letters}
-        with open_pool(self.rows, self.lanes, pieces.processes, Owner) as pool:
+        owner = partial(Owner, families=self.families)
+        with open_pool(self.rows, self.lanes, pieces.processes, owner) as pool:
             pool.ask(Owner.restore, range(M), Each(self.states))
             for rows in chunks(len(Xs), pieces.rows):
                 reach = Reach(kind, Xs[rows], tolerance, max(energy, 1.0), M)
@@ -85,7 +90,7 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to fit so many experts: the optimiser, inducing points (m, u) of an expert, and a seed."""
+    """How to fit so many experts: the optimiser, inducing points (m, u) of an expert, a seed, and kernels."""
 
     optimizer: Optimizer
     n_experts: int
@@ -93,6 +98,7 @@ class Recipe:
     seed: int
     n_restarts: int
     authors: Values  # shared parameters that the paper's recipe starts from
+    families: Families = SMOOTH
 
     @property
     def n_passes(self) -> int:
@@ -111,7 +117,7 @@ def fit_experts(
 ) -> tuple[Experts, Fitted]:
     """Maximise the sum of the experts' bounds, on scaled data."""
     plan, everyone = recipe.plan(rows), range(recipe.n_experts)
-    with open_pool(rows, plan.lanes, n_workers, Owner) as pool:
+    with open_pool(rows, plan.lanes, n_workers, partial(Owner, families=recipe.families)) as pool:
         if checkpoint.stored is None:
             apart = isinstance(recipe.optimizer, Paper)
             pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed, apart)
@@ -124,7 +130,7 @@ def fit_experts(
             result, tried = _by_search(rows, plan, pool, recipe, recipe.optimizer, callback)
         left = pool.ask(Owner.state, everyone, False)
         noise = np.concatenate(pool.ask(Owner.noise, everyone, result.x))
-    return Experts(rows, plan.lanes, result.x, left, noise), Fitted(result, tried)
+    return Experts(recipe.families, rows, plan.lanes, result.x, left, noise), Fitted(result, tried)
 
 
 def _by_search(
@@ -202,8 +208,12 @@ def triers(M: int, lanes: int) -> list[int]:
 
 
 def first_values(rows: Rows, plan: Plan, pool: Pool[Owner], n_restarts: int) -> Start:
-    """The shared parameters that suit some experts best, with g to be learned from a plain guess."""
-    layout, length = shared_layout(rows.X.shape[1]), guess(rows.X, rows.y)["ell"]
+    """The shared parameters that suit some experts best: first those of f, then the lengthscales of g.
+
+    Until the noise has been learned a bit, the bound does not tell which lengthscales suit it; and where
+    they start too long, it stays smooth.
+    """
+    layout, plain = shared_layout(rows.X.shape[1]), guess(rows.X, rows.y)["ell"]
     chosen = triers(len(plan.sizes), plan.lanes)
 
     def shared(trial: Trial) -> Values:
@@ -211,7 +221,7 @@ def first_values(rows: Rows, plan: Plan, pool: Pool[Owner], n_restarts: int) -> 
             "s2_kf": trial.values["s2_k"],
             "ell_f": trial.values["ell"],
             "s2_kg": np.ones(()),
-            "ell_g": length,
+            "ell_g": plain,
             "mu0": np.log(trial.values["sigma2"]),
         }
 
@@ -219,12 +229,15 @@ def first_values(rows: Rows, plan: Plan, pool: Pool[Owner], n_restarts: int) -> 
         bounds = stack(pool.ask(Owner.bound, chosen, layout.pack(shared(trial)))).values
         return Tried(trial.lengthscale, trial.noise, float(bounds.sum()))
 
-    def climb(trial: Trial) -> Climbed:
+    def climb_from(values: Values) -> Climbed:
         before = pool.ask(Owner.state, chosen, True)
-        flat, bound = ascent.climb(layout.pack(shared(trial)), chosen, pool, CLIMB)
+        flat, bound = ascent.climb(layout.pack(values), chosen, pool, CLIMB)
         pool.ask(Owner.restore, chosen, Each(before))
         return Climbed(layout.unpack(flat), bound, CLIMB)
 
-    start = contest(grid(rows.X, rows.y), judge, climb, n_restarts)
+    start = contest(grid(rows.X, rows.y), judge, lambda trial: climb_from(shared(trial)), n_restarts)
     values = start.values if "ell_f" in start.values else shared(Trial(0.0, 0.0, start.values))
-    return Start(values, len(chosen) * start.evaluations, start.tried)
+    climbed = [climb_from(values | {"ell_g": stretch * plain}) for stretch in G_LENGTHSCALES]
+    best = max(climbed, key=lambda one: one.bound)
+    evaluations = len(chosen) * (start.evaluations + CLIMB * len(climbed))
+    return Start(best.values if np.isfinite(best.bound) else values, evaluations, start.tried)

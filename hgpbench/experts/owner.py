@@ -16,6 +16,7 @@ from hgpbench.experts.reach import Reach
 from hgpbench.experts.rows import Numbers, Rows
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Committee
+from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.vshgp import Workspace
 
@@ -42,8 +43,8 @@ def silence(posterior: Posterior, reach: Reach) -> float:
 class Owner:
     """Experts by number, and the memory that their evaluations take in turn."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: Rows, families: Families = SMOOTH) -> None:
+        self._rows, self._families = rows, families
         self._layout = shared_layout(rows.X.shape[1])
         self._experts: dict[int, Expert] = {}
         self._workspace: Workspace | None = None
@@ -145,7 +146,7 @@ class Owner:
         if usual is not None and (usual.f.m, usual.g.m) == (m, u):
             usual.resize(n)
             return usual
-        workspace = Workspace(n, m, u)
+        workspace = Workspace(n, m, u, families=self._families)
         if usual is None or m + u > usual.f.m + usual.g.m:
             self._workspace = workspace
         return workspace
@@ -153,7 +154,7 @@ class Owner:
 
 def _hear(committee: Committee, posterior: Posterior, reach: Reach) -> None:
     """Add an expert's moments at the points where it is not silent."""
-    silent, kernel = silence(posterior, reach), posterior.kernel
-    points = reach.near(posterior.Z, kernel.s2_k, kernel.ell, silent)
+    silent = silence(posterior, reach)
+    points = reach.near(posterior.Z, posterior.kernel, silent)
     if len(points):
         committee.add(points, *posterior.moments(reach.Xs[points], silent))

@@ -7,6 +7,7 @@ import numpy as np
 from hgpbench.columns import Array
 from hgpbench.experts.rows import Index
 from hgpbench.gp.committee import Committee, Kind, negligible
+from hgpbench.gp.kernels import Stationary
 from hgpbench.la import JITTER
 
 
@@ -34,15 +35,16 @@ class Reach:
         """A committee that has heard nobody yet; the prior of experts carries their jitter."""
         return Committee(self.kind, len(self.Xs), prior_mean, s2_k * (1.0 + JITTER))
 
-    def near(self, Z: Array, s2_k: float, ell: Array, silent: float) -> Index:
-        """Where an expert with the points ``Z`` may have |k*|^2 > ``silent``, by the distance D to their box.
+    def near(self, Z: Array, kernel: Stationary, silent: float) -> Index:
+        """Where an expert with the points ``Z`` may have |k*|^2 > ``silent``, by the distance to their box.
 
-        None of them is nearer than the box, so |k*|^2 <= m s2_k^2 exp(-D^2), D in lengthscales.
+        None of them is nearer than the box and covariances fall with distance, so |k*|^2 <= m k(q)^2, with q
+        the squared distance to the box in lengthscales.
         """
         if self.tolerance == 0.0:
             return np.arange(len(self.Xs))
         gap = np.maximum(Z.min(axis=0) - self.Xs, self.Xs - Z.max(axis=0))
         np.maximum(gap, 0.0, out=gap)
-        gap /= ell
-        largest = len(Z) * s2_k**2 * np.exp(-np.square(gap, out=gap).sum(axis=1))
+        gap /= kernel.ell
+        largest = len(Z) * kernel.at(np.square(gap, out=gap).sum(axis=1)) ** 2
         return np.flatnonzero(largest > silent)

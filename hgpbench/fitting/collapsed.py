@@ -13,6 +13,7 @@ from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp import collapsed
 from hgpbench.gp.collapsed import Kind
+from hgpbench.gp.kernels import SEARD, Family
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
@@ -48,10 +49,11 @@ def fit_sparse(
     held: tuple[str, ...] = (),
     callback: Callback | None = None,
     run: Run = serially,
+    family: Family = SEARD,
 ) -> SparseFit:
     """L-BFGS from ``first`` (s2_k, ell, sigma2, Xm), on scaled data; the ``held`` ones stay as they are."""
     layout = Layout.of(first, positive=collapsed.POSITIVE).only(first.keys() - set(held))
-    memory = Process(len(X), len(first["Xm"]), run)
+    memory = Process(len(X), len(first["Xm"]), run, family)
     bound = objective(lambda values: collapsed.bound(values, X, y, memory, kind), layout, held=first)
     result = ensure_started(lbfgs(bound, layout.pack(first), max_iter=max_iter, callback=callback))
     values = first | layout.unpack(result.x)
@@ -67,13 +69,16 @@ def start_sparse(
     *,
     n_restarts: int = N_RESTARTS,
     run: Run = serially,
+    family: Family = SEARD,
 ) -> Start:
     """First values for ``fit_sparse`` with these inducing points, by the bound of a sample of the rows."""
     most = judging_rows(len(Xm))
     rows = np.arange(len(X)) if len(X) <= most else np.sort(rng.choice(len(X), most, replace=False))
     some, targets = X[rows], y[rows]
     trials = [trial._replace(values=trial.values | {"Xm": Xm}) for trial in grid(X, y)]
-    return search_sparse(kind, some, targets, trials, n_restarts=n_restarts, held=("Xm",), run=run)
+    return search_sparse(
+        kind, some, targets, trials, n_restarts=n_restarts, held=("Xm",), run=run, family=family
+    )
 
 
 def search_sparse(
@@ -85,9 +90,10 @@ def search_sparse(
     n_restarts: int,
     held: tuple[str, ...],
     run: Run,
+    family: Family,
 ) -> Start:
     """The best of these first values by the bound; the ``held`` parameters stay as they are."""
-    memory = Process(len(X), len(trials[0].values["Xm"]), run)
+    memory = Process(len(X), len(trials[0].values["Xm"]), run, family)
     return search(
         lambda values: collapsed.bound(values, X, y, memory, kind),
         trials,
@@ -113,11 +119,14 @@ def fit_from_grid(
     n_restarts: int,
     n_jobs: int | None,
     callback: Callback | None = None,
+    family: Family = SEARD,
 ) -> SparseFit:
     """The same from the best of a grid of first values, inducing points by k-means, on ``n_jobs`` threads."""
     Xm = inducing_points(X, n_points(n_inducing, len(X)), rng)
     with runner(n_jobs) as run:
-        start = start_sparse(kind, X, y, Xm, rng, n_restarts=n_restarts, run=run)
-        fit = fit_sparse(kind, X, y, start.values, max_iter=max_iter, callback=callback, run=run)
+        start = start_sparse(kind, X, y, Xm, rng, n_restarts=n_restarts, run=run, family=family)
+        fit = fit_sparse(
+            kind, X, y, start.values, max_iter=max_iter, callback=callback, run=run, family=family
+        )
     spent = fit.result.evaluations + start.evaluations
     return replace(fit, result=replace(fit.result, evaluations=spent), tried=start.tried)

@@ -17,6 +17,7 @@ from hgpbench.fitting.start import Start, Tried, as_table, of_table
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp.factorised import Workspace
+from hgpbench.gp.kernels import Families
 from hgpbench.gp.optim import Callback, OptimResult, Outcome
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.stochastic import Ascent, Diverged, Method, Schedule
@@ -109,6 +110,7 @@ def fit_by_batches(
     find_first: Callable[[Batches, np.random.Generator, Run], Start],
     reporter: Callable[[int], Callback | None],
     path: Path | None,
+    families: Families,
 ) -> StochasticFit:
     """Ascend from first values, or from where a checkpoint left off; the data are in the user's units.
 
@@ -122,7 +124,7 @@ def fit_by_batches(
     with runner(options.n_jobs) as run:
         start = find_first(batches, rng, run) if stored is None else _first_of(stored)
         first, spent, tried = start
-        ascent = _ascent(options, first, batches, run)
+        ascent = _ascent(options, first, batches, run, families)
         record = _Record(ascent, batches, options.tol, reporter(batches.n), checkpoint)
         if stored is not None:
             record.restore(stored)
@@ -141,12 +143,13 @@ def _checkpoint(options: Options, X: Inputs, y: Array, path: Path | None) -> Che
     return open_checkpoint(path, options.get_params(), part, y)
 
 
-def _ascent(options: Options, first: Values, batches: Batches, run: Run) -> Ascent:
+def _ascent(options: Options, first: Values, batches: Batches, run: Run, families: Families) -> Ascent:
     schedule = Schedule(
         options.max_iter, options.optimizer, options.step_size, options.learning_rate, options.cooling
     )
     m, u = len(first["Xm"]), len(first["Xu"]) if "Xu" in first else 0
-    memory = Workspace(batches.largest, m, u, single=options.precision == "mixed", run=run)
+    single = options.precision == "mixed"
+    memory = Workspace(batches.largest, m, u, single=single, run=run, families=families)
     return Ascent(first, batches.n, schedule, memory)
 
 

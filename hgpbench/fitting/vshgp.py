@@ -30,10 +30,10 @@ from hgpbench.fitting.start import (
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp import recipes, vshgp
+from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
-from hgpbench.gp.tasks import Run
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["natural", "lbfgs", "paper"]
@@ -76,6 +76,7 @@ class Problem:
     move_inducing: bool = True
     n_restarts: int = N_RESTARTS
     authors: Values = field(default_factory=dict)
+    families: Families = SMOOTH
 
     def fit(
         self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None, n_jobs: int | None = 1
@@ -83,7 +84,7 @@ class Problem:
         """Maximise F_V by one of the recipes; time and evaluations include the search for initial values."""
         started = time.perf_counter()
         with runner(n_jobs) as run:
-            memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run)
+            memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run, self.families)
             first, spent, tried = self._first_values(optimizer, memory)
             prepared = time.perf_counter() - started
             values, result = self._maximise(optimizer, first, memory, max_iter, callback)
@@ -148,10 +149,11 @@ def first_values(
     move_inducing: bool,
 ) -> Start:
     """Initial values for ``vshgp.evaluate``, with a free whitened mean ``w``; the data are scaled."""
-    start = start_sparse("vfe", X, y, Xm, rng, n_restarts=n_restarts, run=memory.run)
+    family, run = memory.families.f, memory.run
+    start = start_sparse("vfe", X, y, Xm, rng, n_restarts=n_restarts, run=run, family=family)
     held = () if move_inducing else ("Xm",)
-    f = fit_sparse("vfe", X, y, start.values, max_iter=STEPS, held=held, run=memory.run)
-    g, mu0, evaluations = _fit_log_residuals(X, y, f, Xu, n_restarts, memory.run)
+    f = fit_sparse("vfe", X, y, start.values, max_iter=STEPS, held=held, run=run, family=family)
+    g, mu0, evaluations = _fit_log_residuals(X, y, f, Xu, n_restarts, memory)
     values = {
         "s2_kf": f.values["s2_k"],
         "ell_f": f.values["ell"],
@@ -187,9 +189,10 @@ def _levelled(values: Values, X: Array, y: Array, memory: vshgp.Workspace) -> Ar
 
 
 def _fit_log_residuals(
-    X: Array, y: Array, f: SparseFit, Xu: Array, n_restarts: int, run: Run
+    X: Array, y: Array, f: SparseFit, Xu: Array, n_restarts: int, memory: vshgp.Workspace
 ) -> tuple[SparseFit, float, int]:
     """The best of some sparse GPs on the centred log squared residuals, their mean, evaluations used."""
+    run, family = memory.run, memory.families.g
     mu, s2 = f.posterior.moments(X, run=run)
     squares = np.maximum((y - mu) ** 2 + s2, FLOOR * np.var(y))
     z = np.log(squares) - MEAN_LOG_CHI2
@@ -198,6 +201,6 @@ def _fit_log_residuals(
     fixed = {"s2_k": np.asarray(1.0), "sigma2": np.asarray(SCATTER), "Xm": Xu}
     ell, held = guess(X, y)["ell"], ("sigma2", "Xm")
     trials = [Trial(stretch, SCATTER, fixed | {"ell": stretch * ell}) for stretch in lengthscales(X)]
-    start = search_sparse("vfe", X, z, trials, n_restarts=n_restarts, held=held, run=run)
-    g = fit_sparse("vfe", X, z, start.values, max_iter=STEPS, held=held, run=run)
+    start = search_sparse("vfe", X, z, trials, n_restarts=n_restarts, held=held, run=run, family=family)
+    g = fit_sparse("vfe", X, z, start.values, max_iter=STEPS, held=held, run=run, family=family)
     return g, mean, start.evaluations + g.result.evaluations

@@ -20,41 +20,39 @@ from collections.abc import Iterator
 import numpy as np
 
 from hgpbench.gp.inducing import Inducing
-from hgpbench.gp.kernels import KernelGrad, Stationary, Sums
+from hgpbench.gp.kernels import SEARD, Family, KernelGrad, Stationary, Sums
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.whitened import Pull, Whitened
-from hgpbench.la import JITTER, Array, lower_times, times_transposed
+from hgpbench.la import JITTER, Array, lower_times, modulate, times_transposed
 
 SHARES = 2  # parts of a batch, summed in this order whatever the number of threads: same bits for all
 PANEL_BYTES = 1_000_000  # rows at a time, so that K is still in the cache for V and P
 
 
 class BatchProcess:
-    """Memory for one process with ``m`` inducing points on batches of at most ``b`` rows.
+    """Memory for one process with ``m`` inducing points and such a kernel on batches of at most ``b`` rows.
 
     With ``single`` the large matrices and the products V and P are in single precision; N, which must not be
     negative, and everything of size (m, m) stay double.
     """
 
-    def __init__(self, b: int, m: int, *, single: bool = False) -> None:
-        self.m, self.dtype = m, np.dtype(np.float32 if single else np.float64)
+    def __init__(self, b: int, m: int, family: Family = SEARD, *, single: bool = False) -> None:
+        self.m, self.family, self.dtype = m, family, np.dtype(np.float32 if single else np.float64)
         self.K, self.V, self.P = (np.empty((b, m), self.dtype) for _ in range(3))
-        self._slopes: Array | None = None
+        self.D = np.empty_like(self.K) if family.slopes_apart else self.K
         self.mu, self.qs = np.empty(b), np.empty(b)
         self.Kmm, self.Linv, self.RL, self.spare = (np.empty((m, m), order="F") for _ in range(4))
+        self.Dmm = np.empty_like(self.Kmm) if family.slopes_apart else self.Kmm
+        # Sums of rows of D as mu and qs are of K.
+        self.mu_D, self.qs_D = (self.mu, self.qs) if self.D is self.K else (np.empty(b), np.empty(b))
         self.H = np.empty((m, m))
         self.grams = [np.empty((m, m)) for _ in range(SHARES)]
         self._panel = max(64, PANEL_BYTES // (8 * m))
 
     def project(self, kernel: Stationary, X: Array, Z: Array, q: Whitened, jitter: float = JITTER) -> "Batch":
         """What the rows of a batch ``X`` (b, d) share; a batch that was projected before is lost."""
-        return Batch(self, Inducing.of(kernel, Z, jitter, Kmm=self.Kmm, Linv=self.Linv), X, q)
-
-    def slopes(self) -> Array:
-        """Memory for slopes, taken when a kernel first asks: those of some are their covariances."""
-        if self._slopes is None:
-            self._slopes = np.empty_like(self.K)
-        return self._slopes
+        inducing = Inducing.of(kernel, Z, jitter, Kmm=self.Kmm, Dmm=self.Dmm, Linv=self.Linv)
+        return Batch(self, inducing, X, q)
 
     def rows(self, b: int, share: int) -> slice:
         """The rows of one share of a batch of ``b``."""
@@ -80,7 +78,6 @@ class Batch:
         np.subtract(inducing.Linv, RL, out=RL)
         self._a = q.mean @ inducing.Linv
         self._factors = [part.astype(process.dtype, copy=False) for part in (inducing.Linv, RL, self._a)]
-        self._has_slopes = False  # whether slopes are other numbers than covariances
         self._columns: list[Array] = [np.empty(0)] * SHARES
         self._Vbetas: list[Array] = [np.empty(0)] * SHARES
 
@@ -99,38 +96,31 @@ class Batch:
         memory, (Linv, RL, a) = self._process, self._factors
         for rows in memory.panels(self._b, share):
             K, V, P = memory.K[rows], memory.V[rows], memory.P[rows]
-            D = self._fill(rows, K)
+            D = K if memory.D is memory.K else memory.D[rows]
+            self._fill(rows, K, D)
             V[...] = K
             lower_times(Linv, V.T)
             np.matmul(V, RL, out=P)
-            if D is K:
-                P *= K
-                np.sum(P, axis=1, dtype=np.float64, out=memory.qs[rows])
-            else:
-                np.sum(P * K, axis=1, dtype=np.float64, out=memory.qs[rows])
-                P *= D
+            memory.qs[rows], memory.qs_D[rows] = modulate(P, K, D)
             memory.mu[rows] = K @ a
+            if D is not K:
+                memory.mu_D[rows] = D @ a
 
-    def _fill(self, rows: slice, K: Array) -> Array:
-        """Covariances into ``K`` and their slopes; distances suffer from cancellation: double up to here."""
-        memory, kernel = self._process, self.inducing.kernel
-        A = K if memory.dtype == np.float64 else np.empty(K.shape)
+    def _fill(self, rows: slice, K: Array, D: Array) -> None:
+        """Covariances and their slopes; distances suffer from cancellation: double up to here."""
+        kernel, single = self.inducing.kernel, self._process.dtype != np.float64
+        A = np.empty(K.shape) if single else K
         times_transposed(self._X_aug[rows], self.inducing.dual, out=A)
-        D = kernel.fill(A, lambda: np.empty_like(A))
-        if A is not K:
-            K[...] = A
-        if D is A:
-            return K
-        self._has_slopes = True
-        slopes = memory.slopes()[rows]
-        slopes[...] = D
-        return slopes
+        slopes = kernel.beside(A) if single else D
+        kernel.fill(A, slopes)
+        if single:
+            K[...], D[...] = A, slopes
 
     def backward(self, share: int, omega: Array, beta: Array) -> None:
         """N, V^T beta and the kernel's sums of one share, for omega >= 0 and beta (b,): b m^2 flops."""
         memory = self._process
         rows = memory.rows(self._b, share)
-        V, P, D, weights = memory.V[rows], memory.P[rows], self._slopes[rows], omega[rows, None]
+        V, P, D, weights = memory.V[rows], memory.P[rows], memory.D[rows], omega[rows, None]
         X_aug, dtype = self._X_aug[rows], memory.dtype
         from_P = ((X_aug * weights).T.astype(dtype, copy=False) @ P).T
         from_D = ((X_aug * beta[rows, None]).T.astype(dtype, copy=False) @ D).T
@@ -153,13 +143,12 @@ class Batch:
         for other, part in zip(memory.grams[1:], self._Vbetas[1:], strict=True):
             N += other
             Vbeta = Vbeta + part
-        rows = omega * memory.qs[: self._b] + beta * self.mu
         columns = sum(self._columns[1:], self._columns[0])
-        sums = Sums(rows, columns, float(columns[:, -2].sum()))
-        if self._has_slopes:
-            D, P = self._slopes[: self._b], memory.P[: self._b]
-            slopes = omega * P.sum(axis=1, dtype=np.float64) + beta * (D @ self._factors[2])
-            sums = Sums(slopes, columns, float(rows.sum()))
+        rows = omega * memory.qs_D[: self._b] + beta * memory.mu_D[: self._b]
+        total = float(columns[:, -2].sum())
+        if memory.D is not memory.K:
+            total = float(omega @ memory.qs[: self._b] + beta @ self.mu)
+        sums = Sums(rows, columns, total)
         # H = (I - S) N + mean (V^T beta)^T = dV^T V, by its transpose, whose order of memory is that of H.
         H = np.matmul(N, self.q.S, out=memory.H)  # 2 m^3
         np.subtract(N, H, out=H)
@@ -179,7 +168,3 @@ class Batch:
         R = np.linalg.cholesky(self.q.S[::-1, ::-1])[::-1, ::-1].T
         root = np.asfortranarray(np.tril(R @ self.inducing.Linv))
         return self.inducing.posterior(self.q.mean, root, prior_mean)
-
-    @property
-    def _slopes(self) -> Array:
-        return self._process.slopes() if self._has_slopes else self._process.K

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from hgpbench.gp.kernels import SEARD, KernelGrad
+from hgpbench.gp.kernels import KernelGrad
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.process import Factored, Outer, Process, Projected
@@ -113,4 +113,4 @@ def posterior(
 
 
 def _project(values: dict[str, Array], X: Array, memory: Process, jitter: float) -> Projected:
-    return memory.project(SEARD(float(values["s2_k"]), values["ell"]), X, values["Xm"], jitter)
+    return memory.project(memory.family(float(values["s2_k"]), values["ell"]), X, values["Xm"], jitter)

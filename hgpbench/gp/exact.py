@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from hgpbench.gp.kernels import SEARD, Stationary, sums_of
+from hgpbench.gp.kernels import SEARD, Family, Stationary, sums_of
 from hgpbench.gp.params import Bound
 from hgpbench.la import (
     JITTER,
@@ -73,18 +73,19 @@ class ExactPosterior:
 
 
 class ExactProblem:
-    """One data set with the two (n, n) buffers that every evaluation reuses."""
+    """One data set with the two (n, n) buffers that every evaluation reuses; three where slopes need one."""
 
-    def __init__(self, X: Array, y: Array) -> None:
-        self.X, self.y = X, y
+    def __init__(self, X: Array, y: Array, family: Family = SEARD) -> None:
+        self.X, self.y, self._family = X, y, family
         self._K = np.empty((len(y), len(y)))
+        self._D = np.empty_like(self._K) if family.slopes_apart else self._K
         self._A = self._K.T  # the same but for round-off, in the order of memory that LAPACK's copy has
         self._L = np.empty((len(y), len(y)), order="F")
 
     def evidence(self, values: dict[str, Array]) -> Bound:
         """log N(y | 0, A) with derivatives by ``s2_k``, ``ell`` (d,), ``sigma2``: n^3 flops, in place."""
-        kernel = _kernel(values)
-        X_aug, D = self._fill(kernel, float(values["sigma2"]))
+        kernel = _kernel(self._family, values)
+        X_aug = self._fill(kernel, float(values["sigma2"]), self._D)
         jitter = JITTER + cholesky(self._A, kernel.s2_k, out=self._L).jitter
         alpha = factor_solve(self._L, self.y)
         value = -0.5 * (float(self.y @ alpha) + logdet(self._L) + len(self.y) * LOG_2PI)
@@ -97,36 +98,37 @@ class ExactProblem:
         dsigma2 = diagonal(dA).sum()
         diagonal(self._K)[...] = kernel.s2_k * (1.0 + jitter)
         # dA.T is C-ordered like K, so that the product of the two runs along memory.
-        grad = kernel.gather(X_aug, X_aug, sums_of(X_aug, dA.T, self._K, D))
+        grad = kernel.gather(X_aug, X_aug, sums_of(X_aug, dA.T, self._K, self._D))
         grads = {"s2_k": np.asarray(grad.ds2_k), "ell": grad.dell, "sigma2": np.asarray(dsigma2)}
         return Bound(value, grads, jitter)
 
     def posterior(self, values: dict[str, Array]) -> ExactPosterior:
         """The posterior at these parameters; it owns its matrix."""
-        kernel = _kernel(values)
+        kernel = _kernel(self._family, values)
         self._fill(kernel, float(values["sigma2"]))
         Linv, jitter = inverse_factor(self._A, kernel.s2_k)
         alpha = (Linv @ self.y) @ Linv
         return ExactPosterior(kernel, self.X, Linv, alpha, kernel.s2_k * (1.0 + JITTER + jitter))
 
-    def _fill(self, kernel: Stationary, sigma2: float) -> tuple[Array, Array]:
-        """A, with the usual jitter, which ``cholesky`` would copy the matrix to add; X_aug and slopes."""
+    def _fill(self, kernel: Stationary, sigma2: float, D: Array | None = None) -> Array:
+        """A, with the usual jitter, which ``cholesky`` would copy the matrix to add, and slopes; X_aug."""
         X_aug = kernel.augment(self.X, self.X.mean(axis=0))
-        _, D = kernel.matrices(X_aug, X_aug, out=self._K)
+        np.matmul(X_aug, kernel.dual(X_aug).T, out=self._K)
+        kernel.fill(self._K, D)
         diagonal(self._K)[...] = kernel.s2_k * (1.0 + JITTER) + sigma2
-        return X_aug, D
+        return X_aug
 
 
 class LargeExactProblem:
     """One data set with the one (n, n) array that every evaluation reuses."""
 
-    def __init__(self, X: Array, y: Array) -> None:
-        self.X, self.y = X, y
+    def __init__(self, X: Array, y: Array, family: Family = SEARD) -> None:
+        self.X, self.y, self._family = X, y, family
         self._A = np.empty((len(y), len(y)), order="F")
 
     def evidence(self, values: dict[str, Array]) -> Bound:
         """log N(y | 0, A) with derivatives by ``s2_k``, ``ell`` (d,), ``sigma2``: n^3 flops, in place."""
-        kernel = _kernel(values)
+        kernel = _kernel(self._family, values)
         alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
         value = -0.5 * (float(self.y @ alpha) + logdet(self._A) + len(self.y) * LOG_2PI)
         factor_to_inverse_(self._A)
@@ -136,7 +138,7 @@ class LargeExactProblem:
 
     def posterior(self, values: dict[str, Array]) -> ExactPosterior:
         """The posterior at these parameters. It takes the array over: no more evaluations after this."""
-        kernel = _kernel(values)
+        kernel = _kernel(self._family, values)
         alpha, jitter = self._factorise(kernel, float(values["sigma2"]))
         invert_lower_(self._A)
         inverse, self._A = self._A, np.empty((0, 0), order="F")
@@ -149,7 +151,8 @@ class LargeExactProblem:
         """
         jitter = JITTER
         while jitter <= MAX_JITTER * (1.0 + 1e-9):
-            for columns, _, K, _ in self._panels(kernel):
+            for columns, X_aug in self._panels(kernel):
+                K = kernel.covariances(X_aug[: columns.stop - columns.start], X_aug)
                 self._A[columns.start :, columns] = K.T
             diagonal(self._A)[...] = kernel.s2_k * (1.0 + jitter) + sigma2
             if factor_(self._A):
@@ -166,7 +169,8 @@ class LargeExactProblem:
         diagonal, where only s2_k counts, is added by itself.
         """
         dell, pairs = np.zeros(len(kernel.ell)), 0.0
-        for columns, X_aug, K, D in self._panels(kernel):
+        for columns, X_aug in self._panels(kernel):
+            K, D = kernel.matrices(X_aug[: columns.stop - columns.start], X_aug)
             dK = np.multiply.outer(alpha[columns], alpha[columns.start :])
             dK -= self._A[columns.start :, columns].T
             width = len(dK)
@@ -178,15 +182,13 @@ class LargeExactProblem:
         dsigma2 = 0.5 * float((alpha * alpha - diagonal(self._A)).sum())
         return pairs + dsigma2 * (1.0 + jitter), dell, dsigma2
 
-    def _panels(self, kernel: Stationary) -> Iterator[tuple[slice, Array, Array, Array]]:
-        """Columns, all inputs from there on (augmented), and K and slopes of the former with the latter."""
+    def _panels(self, kernel: Stationary) -> Iterator[tuple[slice, Array]]:
+        """Columns, and all inputs from there on (augmented): K of the former with the latter is a panel."""
         n = len(self.y)
         for start in range(0, n, WIDTH):
             columns = slice(start, min(start + WIDTH, n))
-            X_aug = kernel.augment(self.X[start:], self.X[columns].mean(axis=0))
-            K, D = kernel.matrices(X_aug[: columns.stop - start], X_aug)  # (width, n - start)
-            yield columns, X_aug, K, D
+            yield columns, kernel.augment(self.X[start:], self.X[columns].mean(axis=0))
 
 
-def _kernel(values: dict[str, Array]) -> Stationary:
-    return SEARD(float(values["s2_k"]), values["ell"])
+def _kernel(family: Family, values: dict[str, Array]) -> Stationary:
+    return family(float(values["s2_k"]), values["ell"])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hgpbench.gp.batch import SHARES, Batch, BatchProcess
-from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.noise import log_variance
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
@@ -33,10 +33,19 @@ INDUCING = {"f": "Xm", "g": "Xu"}
 class Workspace:
     """Memory for batches of at most ``b`` rows, ``m`` and ``u`` inducing points; no g where ``u`` is 0."""
 
-    def __init__(self, b: int, m: int, u: int = 0, *, single: bool = False, run: Run = serially) -> None:
-        self.processes = {"f": BatchProcess(b, m, single=single)}
+    def __init__(
+        self,
+        b: int,
+        m: int,
+        u: int = 0,
+        *,
+        single: bool = False,
+        run: Run = serially,
+        families: Families = SMOOTH,
+    ) -> None:
+        self.processes = {"f": BatchProcess(b, m, families.f, single=single)}
         if u:
-            self.processes["g"] = BatchProcess(b, u, single=single)
+            self.processes["g"] = BatchProcess(b, u, families.g, single=single)
         self.run = run
 
 
@@ -134,7 +143,7 @@ def _project(
     prepared: dict[str, Batch] = {}
 
     def prepare(letter: str, process: BatchProcess) -> None:
-        kernel = SEARD(float(values[f"s2_k{letter}"]), values[f"ell_{letter}"])
+        kernel = process.family(float(values[f"s2_k{letter}"]), values[f"ell_{letter}"])
         prepared[letter] = process.project(kernel, X, values[INDUCING[letter]], q[letter], jitter)
 
     processes = workspace.processes

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hgpbench.gp.kernels import KernelGrad, OwnSums, Room, Stationary, Sums, own_sums
+from hgpbench.gp.kernels import KernelGrad, OwnSums, Stationary, Sums, own_sums
 from hgpbench.gp.posterior import Posterior
 from hgpbench.la import (
     JITTER,
@@ -49,16 +49,18 @@ class Inducing:
         jitter: float = JITTER,
         *,
         Kmm: Array | None = None,
+        Dmm: Array | None = None,
         Linv: Array | None = None,
     ) -> "Inducing":
-        """At these inducing inputs: 2/3 m^3 flops; ``Kmm`` and ``Linv`` are memory to use again."""
+        """At these inducing inputs: 2/3 m^3 flops; ``Kmm``, ``Dmm``, ``Linv`` are memory to use again."""
         m = len(Z)
         Kmm = np.empty((m, m), order="F") if Kmm is None else Kmm
         shift = Z.mean(axis=0)
         Z_aug = kernel.augment(Z, shift)
         dual = np.asfortranarray(kernel.dual(Z_aug))
         times_transposed(Z_aug, dual, out=Kmm.T)  # symmetric
-        Dmm = kernel.fill(Kmm, lambda: np.empty((m, m), order="F"))
+        Dmm = kernel.beside(Kmm) if Dmm is None else Dmm
+        kernel.fill(Kmm, Dmm)
         factor = inverse_factor(Kmm, kernel.s2_k, jitter, out=Linv)
         kd = kernel.s2_k * (1.0 + factor.jitter)
         diagonal(Kmm)[...] = kd
@@ -68,13 +70,12 @@ class Inducing:
         """Rows of ``X`` as the kernel's products want them."""
         return self.kernel.augment(X, self.shift)
 
-    def project(self, X_aug: Array, K: Array, V: Array, room: Room) -> Array:
-        """Fill Knm and V = Knm L^-T, both C-ordered (n, m); returns the slopes: n m^2 flops."""
+    def project(self, X_aug: Array, K: Array, D: Array, V: Array) -> None:
+        """Fill Knm, its slopes and V = Knm L^-T, all C-ordered (n, m): n m^2 flops."""
         times_transposed(X_aug, self.dual, out=K)
-        D = self.kernel.fill(K, room)
+        self.kernel.fill(K, D)
         V[...] = K
         lower_times(self.Linv, V.T)
-        return D
 
     def own_sums(self, low: Array, HL: Array, *, spare: Array) -> OwnSums:
         """The sums of dKmm = -1/2 L^-T H L^-1, with H L^-1 = symmetric(low) L^-1 + HL: 1 m^3 flops.

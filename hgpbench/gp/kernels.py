@@ -11,16 +11,14 @@ and log s2_k travels in the product, so that K is one exponential of it and D th
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from hgpbench.la import Array, augment, diagonal, exp_, symmetric_times
+from hgpbench.la import Array, augment, decay_, exp_, modulate, modulate_symmetric, symmetric_times
 
-Room = Callable[[], Array]
-"""Where slopes may go: memory of the shape of K, asked for by kernels that need it."""
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +51,8 @@ class Stationary(ABC):
 
     s2_k: float
     ell: Array
+    slopes_apart: ClassVar[bool] = True
+    """Whether slopes are other numbers than covariances, for which there must be memory."""
 
     @property
     def offset(self) -> float:
@@ -60,12 +60,16 @@ class Stationary(ABC):
         return 0.0
 
     @abstractmethod
-    def fill(self, A: Array, room: Room) -> Array:
-        """Turn the products ``A`` = offset - q/2 into covariances K, in place; returns the slopes D.
+    def fill(self, A: Array, D: Array | None = None) -> Array:
+        """Turn the products ``A`` = offset - q/2 into covariances K, in place, and fill ``D`` with slopes.
 
-        D lies in ``room()``, or is ``A`` itself where slopes are covariances. Round-off may leave a product a
-        little above the offset.
+        ``D`` is memory in the order of ``A``, or ``A`` itself where slopes are covariances. Round-off may
+        leave a product a little above the offset.
         """
+
+    def beside(self, K: Array) -> Array:
+        """Memory for the slopes of ``K``, new where they need their own."""
+        return np.empty_like(K) if self.slopes_apart else K
 
     def augment(self, X: Array, shift: Array) -> Array:
         """Rows [x, 1, -|x|^2/2] (n, d + 2), with x = (X - shift) / ell; ``dual`` has the other side.
@@ -82,21 +86,24 @@ class Stationary(ABC):
         dual[:, d + 1] = 1.0
         return dual
 
-    def matrices(self, X_aug: Array, Z_aug: Array, out: Array | None = None) -> tuple[Array, Array]:
-        """Covariances K (n, m), C-ordered, and slopes D of augmented inputs."""
-        K = np.matmul(X_aug, self.dual(Z_aug).T, out=out)
-        return K, self.fill(K, lambda: np.empty_like(K))
+    def covariances(self, X_aug: Array, Z_aug: Array) -> Array:
+        """Covariances K (n, m) of augmented inputs, C-ordered."""
+        return self.fill(np.matmul(X_aug, self.dual(Z_aug).T))
+
+    def matrices(self, X_aug: Array, Z_aug: Array) -> tuple[Array, Array]:
+        """The same and their slopes."""
+        K = np.matmul(X_aug, self.dual(Z_aug).T)
+        D = self.beside(K)
+        return self.fill(K, D), D
 
     def cross(self, X: Array, Z: Array) -> Array:
         """Covariances K (n, m) of the rows of ``X`` (n, d) and ``Z`` (m, d), C-ordered."""
         shift = Z.mean(axis=0)
-        return self.matrices(self.augment(X, shift), self.augment(Z, shift))[0]
+        return self.covariances(self.augment(X, shift), self.augment(Z, shift))
 
     def at(self, q: Array) -> Array:
         """Covariances at squared distances ``q``, any shape."""
-        A = self.offset - 0.5 * q
-        self.fill(A, lambda: np.empty_like(A))
-        return A
+        return self.fill(self.offset - 0.5 * q)
 
     def gather(self, X_aug: Array, Z_aug: Array, sums: Sums, own: OwnSums | None = None) -> KernelGrad:
         """The pullback of dK from its ``sums`` and of dKzz, with ``Z`` on both sides, from its ``own``."""
@@ -119,35 +126,106 @@ class Stationary(ABC):
 class SEARD(Stationary):
     """The squared exponential: phi(q) = exp(-q/2), so that D = K."""
 
+    slopes_apart: ClassVar[bool] = False
+
     @property
     def offset(self) -> float:
         """log s2_k: one exponential of one product is all."""
         return float(np.log(self.s2_k))
 
-    def fill(self, A: Array, room: Room) -> Array:
+    def fill(self, A: Array, D: Array | None = None) -> Array:
         """K = exp(A), which are the slopes too."""
         return exp_(A)
 
 
+@dataclass(frozen=True, eq=False)
+class Matern(Stationary):
+    """phi(q) = (1 + c1 r + c2 r^2) exp(-r) with r = sqrt(2 nu q); D follows from the same three numbers.
+
+    Its processes have less than nu derivatives (Rasmussen and Williams, section 4.2.1).
+    """
+
+    two_nu: ClassVar[float]
+    c1: ClassVar[float] = 1.0
+    c2: ClassVar[float] = 0.0
+
+    def fill(self, A: Array, D: Array | None = None) -> Array:
+        """K and D = -2 dk/dq in one pass."""
+        return decay_(A, self.s2_k, self.two_nu, self.c1, self.c2, D)
+
+    def augment(self, X: Array, shift: Array) -> Array:
+        """As any kernel's, but for squares that fall short by what round-off may be.
+
+        So equal inputs are at distance zero. A root makes 1e-8 of a square of 1e-16, and more of that of
+        inputs many lengthscales from the middle: k(x, x) would fall short by as much as the jitter.
+        """
+        X_aug = augment(X, shift, self.ell)
+        X_aug[:, -1] *= 1.0 - (len(self.ell) + 2) * EPS
+        return X_aug
+
+
+@dataclass(frozen=True, eq=False)
+class Matern12(Matern):
+    """phi(q) = exp(-r), r = sqrt(q). D = s2_k exp(-r) / r has a pole; the kernel has a cusp there.
+
+    At distance zero any slope between those of the two sides is one, and D is zero: inducing inputs start at
+    rows, which shall not pull at them.
+    """
+
+    two_nu: ClassVar[float] = 1.0
+    c1: ClassVar[float] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Matern32(Matern):
+    """phi(q) = (1 + r) exp(-r), r = sqrt(3 q), and D = 3 s2_k exp(-r)."""
+
+    two_nu: ClassVar[float] = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Matern52(Matern):
+    """phi(q) = (1 + r + r^2 / 3) exp(-r), r = sqrt(5 q), and D = 5/3 s2_k (1 + r) exp(-r)."""
+
+    two_nu: ClassVar[float] = 5.0
+    c2: ClassVar[float] = 1.0 / 3.0
+
+
+Family = type[Stationary]
+KernelName = Literal["se", "matern12", "matern32", "matern52"]
+KERNELS: dict[KernelName, Family] = {
+    "se": SEARD,
+    "matern12": Matern12,
+    "matern32": Matern32,
+    "matern52": Matern52,
+}
+"""Kernels by the names that estimators take, from the smooth to the rough and back again."""
+
+
+class Families(NamedTuple):
+    """The kernels of f and of g, without their parameters."""
+
+    f: Family = SEARD
+    g: Family = SEARD
+
+
+SMOOTH = Families()
+
+
 def own_sums(Z_aug: Array, dK: Array, K: Array, D: Array) -> OwnSums:
     """The sums of a symmetric dKzz, whose lower triangle is read and used up; all Fortran-ordered (m, m)."""
-    separate = D is not K
-    total = _symmetric_dot(dK, K) if separate else 0.0
-    dK *= D
+    total = np.nan
+    if D is K:
+        dK *= K
+    else:
+        total = modulate_symmetric(dK, K, D)
     columns = np.empty(Z_aug.shape, order="F")
     symmetric_times(dK, np.asfortranarray(Z_aug), out=columns)
-    return OwnSums(columns, total if separate else float(columns[:, -2].sum()))
+    return OwnSums(columns, float(columns[:, -2].sum()) if D is K else total)
 
 
 def sums_of(X_aug: Array, dK: Array, K: Array, D: Array) -> Sums:
     """The sums of a dK (n, m) that is at hand whole, and used up."""
-    total = float(np.vdot(dK, K)) if D is not K else np.nan
-    dK *= D
+    covariances, slopes = modulate(dK, K, D)
     columns = dK.T @ X_aug
-    return Sums(dK.sum(axis=1), columns, total if D is not K else float(columns[:, -2].sum()))
-
-
-def _symmetric_dot(A: Array, B: Array) -> float:
-    """The sum of A * B, symmetric, from the lower triangle of A."""
-    both = np.tril(A, -1)
-    return 2.0 * float(np.vdot(both, B)) + float(diagonal(A) @ diagonal(B))
+    return Sums(slopes, columns, float(columns[:, -2].sum() if D is K else covariances.sum()))

@@ -102,7 +102,7 @@ class Neighbourhood:
         A = Z @ Z.transpose(0, 2, 1)  # (s, K, K)
         A -= 0.5 * square[:, :, None]
         A -= 0.5 * square[:, None, :] - kernel.offset
-        kernel.fill(A, lambda: np.empty_like(A))
+        kernel.fill(A)
         diagonal = np.einsum("skk->sk", A)
         diagonal[...] = kd + self.r[near]
         solved = np.stack([self.y[near], ks], axis=1)  # (s, 2, K)

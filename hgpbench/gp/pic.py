@@ -26,7 +26,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from hgpbench.gp.inducing import Inducing
-from hgpbench.gp.kernels import SEARD, KernelGrad, own_sums, sums_of
+from hgpbench.gp.kernels import SEARD, Family, KernelGrad, own_sums, sums_of
 from hgpbench.gp.params import Bound
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.la import JITTER, Array, add_outer, diagonal, inverse_factor, logdet, lower_times, rowdots
@@ -59,11 +59,13 @@ class Block:
 def _projected(shared: Inducing, X_aug: Array) -> tuple[Array, Array, Array]:
     """Kbm and V = Kbm L^-T, both (b, m), and the slopes of the former."""
     K, V = (np.empty((len(X_aug), len(shared.Z))) for _ in range(2))
-    return K, V, shared.project(X_aug, K, V, lambda: np.empty_like(K))
+    D = shared.kernel.beside(K)
+    shared.project(X_aug, K, D, V)
+    return K, V, D
 
 
-def _inducing(values: dict[str, Array], jitter: float) -> Inducing:
-    return Inducing.of(SEARD(float(values["s2_k"]), values["ell"]), values["Xm"], jitter)
+def _inducing(family: Family, values: dict[str, Array], jitter: float) -> Inducing:
+    return Inducing.of(family(float(values["s2_k"]), values["ell"]), values["Xm"], jitter)
 
 
 def answers(run: Run, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -170,19 +172,23 @@ class Coupling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rows ``X`` (n, d) and targets ``y`` (n,), block b at ``starts[b]:starts[b + 1]``, and who computes."""
+    """Rows ``X`` (n, d) and targets ``y`` (n,), block b at ``starts[b]:starts[b + 1]``, and who computes.
+
+    ``family`` is what kernel they have.
+    """
 
     X: Array
     y: Array
     starts: Sequence[int]
     run: Run = serially
+    family: Family = SEARD
 
     def evidence(self, values: dict[str, Array], jitter: float = JITTER) -> Bound:
         """log N(y | 0, Q + D) with derivatives by ``s2_k``, ``ell`` (d,), ``Xm`` (m, d) and ``sigma2``.
 
         About 16 n m^2 flops for blocks of m rows. Memory for ``KEEP_BYTES`` of blocks, or one a worker.
         """
-        shared, sigma2 = _inducing(values, jitter), float(values["sigma2"])
+        shared, sigma2 = _inducing(self.family, values, jitter), float(values["sigma2"])
         kept: dict[int, Block] = {}
         coupling = self._couple(shared, sigma2, kept if self._fit_in_memory(len(shared.Z)) else None)
         a = coupling.alpha @ shared.Linv
@@ -208,7 +214,7 @@ class Blocks:
 
     def posterior(self, values: dict[str, Array], jitter: float = JITTER) -> BlockPosterior:
         """The posterior at these parameters; the matrices of blocks are made again when they are needed."""
-        shared, sigma2 = _inducing(values, jitter), float(values["sigma2"])
+        shared, sigma2 = _inducing(self.family, values, jitter), float(values["sigma2"])
         LBinv, alpha, _ = self._couple(shared, sigma2)
         return BlockPosterior(shared, self.X, self.y, self.starts, sigma2, LBinv, alpha)
 
@@ -236,9 +242,12 @@ class Blocks:
         return self.X[rows], self.y[rows]
 
     def _fit_in_memory(self, m: int) -> bool:
-        """Whether the matrices of all blocks, three (b, m) and two (b, b) each, are few enough to keep."""
-        sizes = np.diff(self.starts).astype(float)
-        return bool(8.0 * sizes @ (3.0 * m + 2.0 * sizes) <= KEEP_BYTES)
+        """Whether the matrices of all blocks, three (b, m) and two (b, b) each, are few enough to keep.
+
+        Slopes of their own are one more of either kind.
+        """
+        sizes, more = np.diff(self.starts).astype(float), float(self.family.slopes_apart)
+        return bool(8.0 * sizes @ ((3.0 + more) * m + (2.0 + more) * sizes) <= KEEP_BYTES)
 
     def _bundles(self) -> list[range]:
         """Consecutive blocks in groups that do not depend on who works."""

@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hgpbench.gp.inducing import Inducing
-from hgpbench.gp.kernels import KernelGrad, Stationary, Sums
+from hgpbench.gp.kernels import SEARD, Family, KernelGrad, Stationary, Sums
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.la import (
     JITTER,
     Array,
     Panel,
+    RowSums,
     Terms,
     add_outer,
     add_sums,
@@ -65,16 +66,19 @@ class Filled(NamedTuple):
 
 
 class Process:
-    """Memory for one process with ``m`` inducing points at ``n`` inputs, for one evaluation at a time."""
+    """Memory for one process with ``m`` inducing points at ``n`` inputs, for one evaluation at a time.
 
-    def __init__(self, n: int, m: int, run: Run = serially) -> None:
-        self.m, self._run = m, run
+    ``family`` is what kernel it will have: the slopes of some need memory of their own.
+    """
+
+    def __init__(self, n: int, m: int, run: Run = serially, family: Family = SEARD) -> None:
+        self.m, self._run, self.family = m, run, family
         self._prior, self._prior_factor = (np.zeros((m, m), order="F") for _ in range(2))
+        self._prior_slopes = np.zeros((m, m), order="F") if family.slopes_apart else self._prior
         self.B, self.LBinv, self.S, self.SL, self.RL, self.spare = (
             np.zeros((m, m), order="F") for _ in range(6)
         )
-        self._tall = [np.empty((0, m)) for _ in range(3)]
-        self._slopes = np.empty((0, m))
+        self._tall = [np.empty((0, m))]
         self._scratch: list[Array] = []
         self.grams: list[Array] = []
         self.filled = Filled()
@@ -84,7 +88,7 @@ class Process:
         """Serve ``n`` inputs from now on; memory grows where it must and is kept for the largest n."""
         self.n = n
         if n > len(self._tall[0]):
-            self._tall = [np.empty((n, self.m)) for _ in range(3)]
+            self._tall = [np.empty((n, self.m)) for _ in range(4 if self.family.slopes_apart else 3)]
         n_panels = -(-n // max(32, PANEL_BYTES // (8 * self.m)))
         panel = -(-n // n_panels)
         panels = [slice(start, min(start + panel, n)) for start in range(0, n, panel)]
@@ -100,8 +104,10 @@ class Process:
     def project(self, kernel: Stationary, X: Array, Z: Array, jitter: float = JITTER) -> "Projected":
         """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops. What was projected before is lost."""
         self.filled = Filled()
-        inducing = Inducing.of(kernel, Z, jitter, Kmm=self._prior, Linv=self._prior_factor)
-        return Projected(self, inducing, inducing.augment(X), *(memory[: self.n] for memory in self._tall))
+        inducing = Inducing.of(
+            kernel, Z, jitter, Kmm=self._prior, Dmm=self._prior_slopes, Linv=self._prior_factor
+        )
+        return Projected(self, inducing, inducing.augment(X), [memory[: self.n] for memory in self._tall])
 
     def spread(self, work: Callable[[int], None]) -> None:
         """Call work(share) for every share, at the same time where the caller has threads."""
@@ -114,21 +120,14 @@ class Process:
         """Memory of a share for some rows."""
         return self._scratch[share][: rows.stop - rows.start]
 
-    def slopes(self) -> Array:
-        """Memory (n, m) for slopes, taken when a kernel first asks: those of some are their covariances."""
-        if self.n > len(self._slopes):
-            self._slopes = np.empty((self.n, self.m))
-        return self._slopes[: self.n]
-
 
 class Projected:
     """Knm, its slopes, V (n, m) and the prior: all that depends on the kernel and the inputs alone."""
 
-    def __init__(
-        self, process: Process, inducing: Inducing, X_aug: Array, Knm: Array, V: Array, P: Array
-    ) -> None:
+    def __init__(self, process: Process, inducing: Inducing, X_aug: Array, tall: list[Array]) -> None:
         self.process, self.inducing, self.X_aug = process, inducing, X_aug
-        self.Knm, self.V, self.P = Knm, V, P
+        self.Knm, self.V, self.P = tall[:3]
+        self._Dnm = tall[-1] if process.family.slopes_apart else None
         self.n, self.m, self.kd, self.jitter = process.n, process.m, inducing.kd, inducing.jitter
         self.panels: list[list[Panel]] = [[] for _ in process.shares]
         process.spread(self._project)
@@ -136,11 +135,9 @@ class Projected:
     def _project(self, share: int) -> None:
         for rows in self.process.shares[share]:
             K, X_aug = self.Knm[rows], self.X_aug[rows]
-            D = self.inducing.project(X_aug, K, self.V[rows], partial(self._slopes, rows))
+            D = K if self._Dnm is None else self._Dnm[rows]
+            self.inducing.project(X_aug, K, D, self.V[rows])
             self.panels[share].append(Panel(rows, K, D, X_aug))
-
-    def _slopes(self, rows: slice) -> Array:
-        return self.process.slopes()[rows]
 
     @cached_property
     def qnn(self) -> Array:
@@ -244,7 +241,7 @@ class Conditioned:
         def apply(share: int) -> None:
             for rows, K, D, _ in self.projected.panels[share]:
                 P = times(self.projected.V[rows], self._RL, out=self.projected.P[rows])
-                sums[rows] = modulate(P, K, D)
+                sums[rows], _ = modulate(P, K, D)
 
         self.projected.process.spread(apply)
         return sums
@@ -316,27 +313,27 @@ class Conditioned:
             weights, [OuterProduct(left, right @ Linv) for left, right, _, _ in outer], f.P, applied
         )
         columns = [np.zeros((f.X_aug.shape[1], f.m)).T for _ in f.panels]
-        row_sums, slope_sums = np.empty(f.n), np.empty(f.n)
+        row_sums = RowSums(*(np.empty(f.n) for _ in range(3)))
 
         def add(share: int) -> None:
             for panel in f.panels[share]:
                 rows = panel.rows
                 W = times(f.V[rows], A, out=f.process.scratch(share, rows))
-                row_sums[rows] = add_sums(terms, panel, W, columns[share], slope_sums)
+                add_sums(terms, panel, W, columns[share], row_sums)
 
         f.process.spread(add)
-        total = weights * row_sums
+        explained = row_sums.covariances
+        total = weights * explained
         if applied is not None:
             total += applied * self._kept()
+        pulled = sum(columns[1:], columns[0])
+        if f.process.family.slopes_apart:
+            total += row_sums.outer
+            return explained, Sums(row_sums.slopes, pulled, float(total.sum()))
         for left, _, along, _ in outer:
             total += left * along
-        first, pulled = f.panels[0][0], sum(columns[1:], columns[0])
         # The sum of dKnm * Knm is taken from Knm itself: V is as exact, but its round-off is another.
-        if first.D is first.K:
-            return row_sums, Sums(total, pulled, float(pulled[:, -2].sum()))
-        for (left, _, along, _), (_, right) in zip(outer, terms.outer, strict=True):
-            total += left * (f.Knm @ right - along)
-        return row_sums, Sums(slope_sums, pulled, float(total.sum()))
+        return explained, Sums(total, pulled, float(pulled[:, -2].sum()))
 
     def _gather(self, sums: Sums, low: Array, HL: Array, dkd: float) -> KernelGrad:
         f = self.projected

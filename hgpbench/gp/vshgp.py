@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hgpbench.gp import collapsed, noise
-from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.noise import NoiseMoments
 from hgpbench.gp.params import Bound
 from hgpbench.gp.posterior import Posterior
@@ -31,12 +31,12 @@ LEAST_LAMBDA = 1e-12
 class Workspace:
     """Memory for evaluations with ``n`` rows, ``m`` and ``u`` inducing points, reused by each of them.
 
-    ``run`` runs independent parts of the rows, where these are many.
+    ``run`` runs independent parts of the rows, where these are many; ``families`` are the kernels.
     """
 
-    def __init__(self, n: int, m: int, u: int, run: Run = serially) -> None:
-        self.run = run
-        self.f, self.g = Process(n, m, run), Process(n, u, run)
+    def __init__(self, n: int, m: int, u: int, run: Run = serially, families: Families = SMOOTH) -> None:
+        self.run, self.families = run, families
+        self.f, self.g = Process(n, m, run, self.families.f), Process(n, u, run, self.families.g)
 
     def resize(self, n: int) -> None:
         """Serve ``n`` rows from now on, in the same memory where it is large enough."""
@@ -94,12 +94,14 @@ def project(values: dict[str, Array], X: Array, workspace: Workspace, jitter: fl
 
 def project_f(values: dict[str, Array], X: Array, workspace: Workspace, jitter: float = JITTER) -> Projected:
     """f alone."""
-    return workspace.f.project(SEARD(float(values["s2_kf"]), values["ell_f"]), X, values["Xm"], jitter)
+    kernel = workspace.families.f(float(values["s2_kf"]), values["ell_f"])
+    return workspace.f.project(kernel, X, values["Xm"], jitter)
 
 
 def project_g(values: dict[str, Array], X: Array, workspace: Workspace, jitter: float = JITTER) -> Projected:
     """g alone."""
-    return workspace.g.project(SEARD(float(values["s2_kg"]), values["ell_g"]), X, values["Xu"], jitter)
+    kernel = workspace.families.g(float(values["s2_kg"]), values["ell_g"])
+    return workspace.g.project(kernel, X, values["Xu"], jitter)
 
 
 def differentiate(values: dict[str, Array], y: Array, projection: Projection) -> State:

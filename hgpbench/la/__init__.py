@@ -6,7 +6,19 @@ in place of their argument.
 """
 
 from hgpbench.la.arrays import Array, diagonal, rowdots
-from hgpbench.la.elementwise import Outer, Panel, Terms, add_sums, augment, exp_, modulate, scale_rows
+from hgpbench.la.elementwise import (
+    Outer,
+    Panel,
+    RowSums,
+    Terms,
+    add_sums,
+    augment,
+    decay_,
+    exp_,
+    modulate,
+    modulate_symmetric,
+    scale_rows,
+)
 from hgpbench.la.factors import (
     JITTER,
     MAX_JITTER,
@@ -41,12 +53,14 @@ __all__ = [
     "Factor",
     "Outer",
     "Panel",
+    "RowSums",
     "Terms",
     "add_outer",
     "add_sums",
     "add_transposed_times",
     "augment",
     "cholesky",
+    "decay_",
     "diagonal",
     "eigen",
     "exp_",
@@ -61,6 +75,7 @@ __all__ = [
     "lower_of_product",
     "lower_times",
     "modulate",
+    "modulate_symmetric",
     "rowdots",
     "scale_rows",
     "solve_each",

@@ -19,10 +19,11 @@ _ZERO, _INFINITY = np.float64(0.0), np.float64(np.inf)
 _LOG2_E = 1.0 / log(2.0)
 _LOG_2_HIGH = float.fromhex("0x1.62e42feep-1")  # its last bits are zeros, so that multiples of it are exact
 _LOG_2_LOW = 1.9082149292705877e-10  # the rest of log(2)
+_FAR = 1e3  # an argument beyond which exp(-r) is zero, and so are its products with powers of r
 _ROUNDING = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the last bits
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(k) for k in range(2, 14))
 
-_MATRIX, _VECTOR = "float64[:, ::1]", "float64[::1]"
+_MATRIX, _VECTOR, _NUMBER = "float64[:, ::1]", "float64[::1]", "float64"
 # A user's arrays may lie in any order, anywhere, and not be for writing.
 _ANY_MATRIX = "Array(float64, 2, 'A', True, aligned=False)"
 _ANY_VECTOR = "Array(float64, 1, 'A', True, aligned=False)"
@@ -94,6 +95,48 @@ def exponential(A: Array) -> None:
         A[i] = _exp(A[i])
 
 
+@njit(fastmath=set(_FUSED), inline="always")
+def _root(square: np.float64) -> np.float64:
+    """Its root, from 0 to ``_FAR``; what is not a number stays so."""
+    if square < _ZERO:
+        square = _ZERO
+    r = np.sqrt(square)
+    if r > _FAR:
+        r = _FAR
+    return r
+
+
+@_compile(_VECTOR, *[_NUMBER] * 4, fastmath=_FUSED)
+def decay(A: Array, size: float, scale: float, c1: float, c2: float) -> None:
+    """A <- size (1 + c1 r + c2 r^2) exp(-r), r = sqrt(-2 scale A)."""
+    for i in range(A.size):
+        r = _root(-2.0 * scale * A[i])
+        A[i] = size * (1.0 + r * (c1 + c2 * r)) * _exp(-r)
+
+
+@_compile(_VECTOR, _VECTOR, *[_NUMBER] * 4, fastmath=_FUSED)
+def decay_with_slopes(A: Array, D: Array, size: float, scale: float, c1: float, c2: float) -> None:
+    """As ``decay``, and D <- its derivative by A, c1 being one."""
+    for i in range(A.size):
+        r = _root(-2.0 * scale * A[i])
+        e = size * _exp(-r)
+        A[i] = (1.0 + r * (c1 + c2 * r)) * e
+        D[i] = scale * (1.0 - 2.0 * c2 + c2 * r) * e
+
+
+@_compile(_VECTOR, _VECTOR, *[_NUMBER] * 4, fastmath=_FUSED)
+def decay_with_pole(A: Array, D: Array, size: float, scale: float, c1: float, c2: float) -> None:
+    """As ``decay``, and D <- its derivative by A, zero at its pole, which is at r = 0 unless c1 is one."""
+    for i in range(A.size):
+        r = _root(-2.0 * scale * A[i])
+        e = size * _exp(-r)
+        slope = scale * ((1.0 - c1) / r + c1 - 2.0 * c2 + c2 * r) * e
+        if r == _ZERO:
+            slope = _ZERO
+        A[i] = (1.0 + r * (c1 + c2 * r)) * e
+        D[i] = slope
+
+
 @_compile(_MATRIX, _MATRIX, _VECTOR, fastmath=_REORDERED)
 def modulate(W: Array, K: Array, row_sums: Array) -> None:
     """W <- W * K, and its row sums."""
@@ -105,6 +148,34 @@ def modulate(W: Array, K: Array, row_sums: Array) -> None:
             W[i, j] = w
             total += w
         row_sums[i] = total
+
+
+@_compile(_MATRIX, _MATRIX, _MATRIX, _MATRIX, fastmath=_REORDERED)
+def modulate_apart(W: Array, K: Array, D: Array, row_sums: Array) -> None:
+    """W <- W * D, with its row sums in the second row of ``row_sums`` (2, n); in the first those of W * K."""
+    n, m = W.shape
+    for i in range(n):
+        covariances, slopes = 0.0, 0.0
+        for j in range(m):
+            w = W[i, j]
+            covariances += w * K[i, j]
+            w *= D[i, j]
+            W[i, j] = w
+            slopes += w
+        row_sums[0, i], row_sums[1, i] = covariances, slopes
+
+
+@_compile(_MATRIX, _MATRIX, _MATRIX, _VECTOR, fastmath=_REORDERED)
+def modulate_symmetric(W: Array, K: Array, D: Array, row_sums: Array) -> None:
+    """W <- W * D in the upper triangle, and the sums of the rows of W * K to both sides of the diagonal."""
+    n = len(W)
+    for i in range(n):
+        total = -0.5 * W[i, i] * K[i, i]
+        for j in range(i, n):
+            w = W[i, j]
+            total += w * K[i, j]
+            W[i, j] = w * D[i, j]
+        row_sums[i] = 2.0 * total
 
 
 @_compile(*[_MATRIX] * 5, _VECTOR, fastmath=_REORDERED)
@@ -122,6 +193,29 @@ def weave(W: Array, K: Array, P: Array, scales: Array, rights: Array, row_sums: 
             total += w
             W[i, j] = weight * w + applied * P[i, j] + (first * rights[0, j] + second * rights[1, j]) * k
         row_sums[i] = total
+
+
+@_compile(*[_MATRIX] * 7, fastmath=_REORDERED)
+def weave_apart(
+    W: Array, K: Array, D: Array, P: Array, scales: Array, rights: Array, row_sums: Array
+) -> None:
+    """As ``weave`` with D instead of K for the new W; sums of rows in three rows of ``row_sums`` (3, n):
+
+    of the old W * K, of (s2 r0^T + s3 r1^T) * K, and of the new W.
+    """
+    n, m = W.shape
+    for i in range(n):
+        weight, applied, first, second = scales[0, i], scales[1, i], scales[2, i], scales[3, i]
+        covariances, outer_sum, slopes = 0.0, 0.0, 0.0
+        for j in range(m):
+            k, slope, w = K[i, j], D[i, j], W[i, j]
+            outer = first * rights[0, j] + second * rights[1, j]
+            covariances += w * k
+            outer_sum += outer * k
+            w = (weight * w + outer) * slope + applied * P[i, j]
+            W[i, j] = w
+            slopes += w
+        row_sums[0, i], row_sums[1, i], row_sums[2, i] = covariances, outer_sum, slopes
 
 
 @_compile(_MATRIX, _VECTOR, _MATRIX, fastmath=_FUSED)

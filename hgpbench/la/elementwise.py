@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.la.arrays import Array, rowdots
+from hgpbench.la.arrays import Array, diagonal, rowdots
 from hgpbench.la.products import add_transposed_times
 
 compiled: ModuleType | None = None
@@ -41,6 +41,47 @@ def exp_(A: Array) -> Array:
     return A
 
 
+def decay_(A: Array, size: float, scale: float, c1: float, c2: float, D: Array | None = None) -> Array:
+    """size (1 + c1 r + c2 r^2) exp(-r) with r = sqrt(-2 scale A) in place of ``A``; its slopes go to ``D``.
+
+    Slopes are derivatives by A; where they have a pole, at r = 0 unless c1 is one, they are zero. ``D`` is
+    memory in the order of ``A``.
+    """
+    if compiled is None or not A.flags.forc:
+        return _decay(A, size, scale, c1, c2, D)
+    if D is None:
+        compiled.decay(A.ravel(order="K"), size, scale, c1, c2)
+    else:
+        both = compiled.decay_with_slopes if c1 == 1.0 else compiled.decay_with_pole
+        both(A.ravel(order="K"), D.ravel(order="K"), size, scale, c1, c2)
+    return A
+
+
+FAR = 1e3  # an argument beyond which exp(-r) is zero, and so are its products with powers of r
+
+
+def _decay(A: Array, size: float, scale: float, c1: float, c2: float, D: Array | None) -> Array:
+    """The same by numpy."""
+    A *= -2.0 * scale
+    np.maximum(A, 0.0, out=A)
+    np.sqrt(A, out=A)
+    r = np.minimum(A, FAR, out=A)
+    e = np.negative(r, out=D)
+    np.exp(e, out=e)
+    e *= size
+    powers = 1.0 + r * (c1 + c2 * r)
+    if D is None:
+        return np.multiply(powers, e, out=A)
+    slopes = c1 - 2.0 * c2 + c2 * r
+    if c1 != 1.0:
+        pole = r == 0.0
+        slopes += (1.0 - c1) / np.where(pole, np.inf, r)
+        slopes[pole] = 0.0
+    np.multiply(powers, e, out=A)
+    D *= scale * slopes
+    return A
+
+
 def scale_rows(V: Array, weights: Array, *, out: Array) -> Array:
     """diag(weights) V into ``out``, both C-ordered (n, m)."""
     if compiled is None:
@@ -50,18 +91,42 @@ def scale_rows(V: Array, weights: Array, *, out: Array) -> Array:
     return out
 
 
-def modulate(W: Array, K: Array, D: Array) -> Array:
-    """W * D in place of ``W``, all C-ordered (n, m); returns the row sums of W * K (n,)."""
+def modulate(W: Array, K: Array, D: Array) -> tuple[Array, Array]:
+    """W * D in place of ``W``, all C-ordered (n, m); returns the row sums of W * K and of W * D, each (n,).
+
+    Matrices may be of single precision; sums are not.
+    """
+    if compiled is None or W.dtype != np.float64:
+        return _modulate(W, K, D)
+    if D is K:
+        row_sums = np.empty(len(W))
+        compiled.modulate(W, K, row_sums)
+        return row_sums, row_sums
+    both = np.empty((2, len(W)))
+    compiled.modulate_apart(W, K, D, both)
+    return both[0], both[1]
+
+
+def _modulate(W: Array, K: Array, D: Array) -> tuple[Array, Array]:
+    """The same by numpy."""
+    covariances = slopes = np.empty(len(W))
     if D is not K:
-        row_sums = rowdots(W, K)
-        W *= D
-        return row_sums
+        slopes = np.empty(len(W))
+        np.sum(W * K, axis=1, dtype=np.float64, out=covariances)
+    W *= D
+    np.sum(W, axis=1, dtype=np.float64, out=slopes)
+    return covariances, slopes
+
+
+def modulate_symmetric(W: Array, K: Array, D: Array) -> float:
+    """W * D in the lower triangle of ``W``, symmetric, all Fortran-ordered; returns the sum of W * K."""
     if compiled is None:
-        W *= K
-        return W @ np.ones(W.shape[1])
+        total = 2.0 * float(np.vdot(np.tril(W, -1), K)) + float(diagonal(W) @ diagonal(K))
+        W *= D
+        return total
     row_sums = np.empty(len(W))
-    compiled.modulate(W, K, row_sums)
-    return row_sums
+    compiled.modulate_symmetric(W.T, K.T, D.T, row_sums)
+    return float(row_sums.sum())
 
 
 class Outer(NamedTuple):
@@ -89,17 +154,25 @@ class Panel(NamedTuple):
     X_aug: Array
 
 
-def add_sums(terms: Terms, panel: Panel, W: Array, out: Array, slope_sums: Array) -> Array:
-    """Add (dK * D)^T X_aug of some rows to a Fortran ``out`` (m, d + 2); returns the row sums of W * K.
+class RowSums(NamedTuple):
+    """Sums of rows (n,): of W * K, of outer products * K, and of dK * D; the latter two where D is not K."""
 
-    ``W`` is of those rows and used up, ``terms`` are of all. Where D is not K, ``slope_sums`` get the row
-    sums of dK * D; where it is, they follow from what is returned.
+    covariances: Array
+    outer: Array
+    slopes: Array
+
+
+def add_sums(terms: Terms, panel: Panel, W: Array, out: Array, sums: RowSums) -> None:
+    """Add (dK * D)^T X_aug of some rows to a Fortran ``out`` (m, d + 2), and fill in ``sums`` of the rows.
+
+    ``W`` is of those rows and used up, ``terms`` are of all.
     """
     rows, K, D, X_aug = panel
-    if compiled is not None and D is K:
-        return _add_woven(compiled, terms, panel, W, out)
+    if compiled is not None:
+        _add_woven(compiled, terms, panel, W, out, sums)
+        return
     # Diagonals scale d + 2 columns of inputs instead of m of W.
-    row_sums = modulate(W, K, D)
+    sums.covariances[rows], _ = modulate(W, K, D)
     parts = [(W, terms.weights[rows])]
     if terms.applied is not None:
         parts.append((terms.P[rows], terms.applied[rows]))
@@ -108,22 +181,28 @@ def add_sums(terms: Terms, panel: Panel, W: Array, out: Array, slope_sums: Array
     for left, right in terms.outer:
         out += right[:, None] * add_transposed_times(D, X_aug * left[rows, None], out=np.zeros_like(out))
     if D is not K:
-        slope_sums[rows] = sum(weights * A.sum(axis=1) for A, weights in parts)
+        sums.slopes[rows] = sum(weights * A.sum(axis=1) for A, weights in parts)
+        sums.outer[rows] = 0.0
         for left, right in terms.outer:
-            slope_sums[rows] += left[rows] * (D @ right)
-    return row_sums
+            sums.slopes[rows] += left[rows] * (D @ right)
+            sums.outer[rows] += left[rows] * (K @ right)
 
 
-def _add_woven(compiled: ModuleType, terms: Terms, panel: Panel, W: Array, out: Array) -> Array:
+def _add_woven(compiled: ModuleType, terms: Terms, panel: Panel, W: Array, out: Array, sums: RowSums) -> None:
     """All terms in one pass and one product."""
-    rows, K, _, X_aug = panel
-    (n, m), row_sums = W.shape, np.empty(len(W))
+    rows, K, D, X_aug = panel
+    n, m = W.shape
     scales, rights, P = np.zeros((4, n)), np.zeros((2, m)), K
     scales[0] = terms.weights[rows]
     if terms.applied is not None:
         scales[1], P = terms.applied[rows], terms.P[rows]
     for i, (left, right) in enumerate(terms.outer):
         scales[2 + i], rights[i] = left[rows], right
-    compiled.weave(W, K, P, scales, rights, row_sums)
+    if D is K:
+        compiled.weave(W, K, P, scales, rights, sums.covariances[rows])
+    else:
+        found = np.empty((3, n))
+        compiled.weave_apart(W, K, D, P, scales, rights, found)
+        for whole, part in zip(sums, found, strict=True):
+            whole[rows] = part
     add_transposed_times(W, X_aug, out=out)
-    return row_sums

@@ -8,11 +8,13 @@ from sklearn.metrics import pairwise_distances_argmin
 from hgpbench.experts.rows import KINDS, Rows, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional, ensure_started
 from hgpbench.fitting.collapsed import judging_rows
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.placement import inducing_points, n_points
 from hgpbench.fitting.start import N_RESTARTS, Start, grid, search, spread, told
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
+from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
@@ -52,6 +54,8 @@ class DPIC(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     n_jobs : int or None, default=None
         Threads, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use.
@@ -95,6 +99,7 @@ class DPIC(Estimator):
         optimizer: Optimizer = "lbfgs",
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
+        kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -107,11 +112,13 @@ class DPIC(Estimator):
         self.optimizer = optimizer
         self.max_iter = max_iter
         self.n_restarts = n_restarts
+        self.kernel = kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel)
         for name in ("block_size", "max_block_size", "max_iter"):
             check_at_least(name, getattr(self, name), 1)
         for name in ("n_inducing", "n_blocks"):
@@ -129,9 +136,9 @@ class DPIC(Estimator):
         Xm = inducing_points(inputs, n_points(self.n_inducing, len(y)), rng)
         rows = shares.gather(inputs, target)
         with runner(self.n_jobs) as run:
-            start = self._start(rows, Xm, rng, run)
+            start, family = self._start(rows, Xm, rng, run), families_of(self.kernel).f
             layout = Layout.of(start.values, positive=POSITIVE)
-            blocks = Blocks(rows.X, rows.y, rows.starts.tolist(), run)
+            blocks = Blocks(rows.X, rows.y, rows.starts.tolist(), run, family)
             result = self._maximise(blocks, layout, start.values, self._reporter(callback, len(y)))
             values = layout.unpack(ensure_started(result).x)
             self._posterior = blocks.posterior(values)
@@ -146,7 +153,7 @@ class DPIC(Estimator):
     def _start(self, rows: Rows, Xm: Array, rng: np.random.Generator, run: Run) -> Start:
         """First values by the evidence of some blocks."""
         some = rows.drawn(judging_rows(len(Xm)), rng)
-        blocks = Blocks(some.X, some.y, some.starts.tolist(), run)
+        blocks = Blocks(some.X, some.y, some.starts.tolist(), run, families_of(self.kernel).f)
         trials = [trial._replace(values=trial.values | {"Xm": Xm}) for trial in grid(rows.X, rows.y)]
         return search(blocks.evidence, trials, POSITIVE, n_restarts=self.n_restarts, held=("Xm",))
 

@@ -15,10 +15,12 @@ from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
 from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_optional, ensure_started
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.placement import n_points
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.threads import allowed_cores
+from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
 
@@ -67,6 +69,10 @@ class DVSHGP(Estimator):
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this moves the committee's mean by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
@@ -130,6 +136,8 @@ class DVSHGP(Estimator):
         initial_lengthscale_g: Length | None = None,
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
         mean: MeanKind = "zero",
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -147,6 +155,8 @@ class DVSHGP(Estimator):
         self.initial_lengthscale_g = initial_lengthscale_g
         self.aggregation = aggregation
         self.mean = mean
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.skip_tol = skip_tol
         self.max_memory = max_memory
         self.n_jobs = n_jobs
@@ -154,6 +164,7 @@ class DVSHGP(Estimator):
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         for name in ("n_experts", "expert_size", "n_inducing_f", "n_jobs"):
             check_optional(name, getattr(self, name), 1)
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
@@ -202,6 +213,7 @@ class DVSHGP(Estimator):
             int(rng.integers(2**31)),
             self.n_restarts,
             authors.values(inputs, scaling, *lengths),
+            families_of(self.kernel, self.noise_kernel),
         )
         self._experts, (result, tried) = fit_experts(
             rows, recipe, self._workers(n * recipe.n_passes, n), checkpoint, self._reporter(callback, n)

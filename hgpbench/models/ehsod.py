@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from hgpbench.errors import FitError
 from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.start import FLOOR, MEAN_LOG_CHI2, guess
 from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.exact import POSITIVE, ExactPosterior, LargeExactProblem
+from hgpbench.gp.kernels import Family, KernelName
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator
@@ -39,6 +41,10 @@ class EHSoD(Estimator):
         L-BFGS, or the paper's conjugate gradients, which take several evaluations a line search.
     max_iter : int, default=50
         Most iterations (line searches of "cg") for each of the two GPs.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -70,6 +76,8 @@ class EHSoD(Estimator):
         bias_correction: bool = False,
         optimizer: Optimizer = "lbfgs",
         max_iter: int = 50,
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -77,10 +85,13 @@ class EHSoD(Estimator):
         self.bias_correction = bias_correction
         self.optimizer = optimizer
         self.max_iter = max_iter
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         check_at_least("subset_size", self.subset_size, 2)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_at_least("max_iter", self.max_iter, 1)
@@ -98,11 +109,12 @@ class EHSoD(Estimator):
                 "or another random_state"
             )
         first = guess(inputs, target)
-        f = self._fit_gp(inputs, target, first, self._reporter(callback, len(rows)))
+        families = families_of(self.kernel, self.noise_kernel)
+        f = self._fit_gp(families.f, inputs, target, first, self._reporter(callback, len(rows)))
         z = np.log(np.maximum(f.residuals**2, FLOOR * np.var(target)))
         mean = float(z.mean())
         scatter = {"s2_k": np.asarray(1.0), "sigma2": np.asarray(VAR_LOG_CHI2)}
-        g = self._fit_gp(inputs, z - mean, first | scatter, None)
+        g = self._fit_gp(families.g, inputs, z - mean, first | scatter, None)
         self._keep(f.result, len(rows))
         self.n_evaluations_ += g.result.evaluations
         self._f, self._g = f.posterior, g.posterior
@@ -111,9 +123,9 @@ class EHSoD(Estimator):
             f.values | {"ell_g": g.values["ell"], "s2_kg": g.values["s2_k"], "mu0": np.asarray(self._level)}
         )
 
-    def _fit_gp(self, X: Array, y: Array, first: Values, callback: Callback | None) -> "_Fit":
-        """An exact GP, from these initial values."""
-        problem, layout = LargeExactProblem(X, y), Layout.of(first, positive=POSITIVE)
+    def _fit_gp(self, family: Family, X: Array, y: Array, first: Values, callback: Callback | None) -> "_Fit":
+        """An exact GP with such a kernel, from these initial values."""
+        problem, layout = LargeExactProblem(X, y, family), Layout.of(first, positive=POSITIVE)
         evidence, x0 = objective(problem.evidence, layout), layout.pack(first)
         if self.optimizer == "lbfgs":
             result = lbfgs(evidence, x0, max_iter=self.max_iter, callback=callback)

@@ -6,8 +6,10 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, ensure_started
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, neighbourhoods, search, told
 from hgpbench.gp.exact import POSITIVE, ExactProblem
+from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator, refusing
@@ -17,7 +19,7 @@ MOST_ROWS = 5_000
 
 
 class ExactGP(Estimator):
-    """Exact GP with an SE-ARD kernel and constant noise, fitted by L-BFGS on the evidence.
+    """Exact GP with constant noise, fitted by L-BFGS on the evidence.
 
     Cubic in the rows: it refuses more than 5,000 of them.
 
@@ -28,6 +30,8 @@ class ExactGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -56,15 +60,18 @@ class ExactGP(Estimator):
         self,
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
+        kernel: KernelName = "se",
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.max_iter = max_iter
         self.n_restarts = n_restarts
+        self.kernel = kernel
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel)
         check_at_least("max_iter", self.max_iter, 1)
         check_at_least("n_restarts", self.n_restarts, 0)
 
@@ -80,7 +87,7 @@ class ExactGP(Estimator):
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        problem = ExactProblem(scaling.inputs(X), scaling.target(y))
+        problem = ExactProblem(scaling.inputs(X), scaling.target(y), families_of(self.kernel).f)
         start = self._start(problem, rng)
         layout = Layout.of(start.values, positive=POSITIVE)
         evidence, report = objective(problem.evidence, layout), self._reporter(callback, len(y))
@@ -95,7 +102,7 @@ class ExactGP(Estimator):
     def _start(self, problem: ExactProblem, rng: np.random.Generator) -> Start:
         """First values by the evidence of neighbourhoods of rows."""
         rows = neighbourhoods(problem.X, SAMPLE, rng)
-        some = ExactProblem(problem.X[rows], problem.y[rows])
+        some = ExactProblem(problem.X[rows], problem.y[rows], families_of(self.kernel).f)
         trials = grid(problem.X, problem.y)
         return search(some.evidence, trials, POSITIVE, n_restarts=self.n_restarts)
 

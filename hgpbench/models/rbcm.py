@@ -1,5 +1,7 @@
 """The robust Bayesian committee machine: exact-GP experts with constant noise."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,11 +13,13 @@ from hgpbench.experts.memory import check_memory
 from hgpbench.experts.pool import open_pool
 from hgpbench.experts.rows import KINDS, Rows, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, search, told
 from hgpbench.fitting.threads import allowed_cores
 from hgpbench.fitting.values import Values
 from hgpbench.gp.exact import POSITIVE
+from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator
@@ -53,6 +57,8 @@ class RBCM(Estimator):
         goes on. 0 for the best of the grid as it is.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this provably moves the mean of f by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
@@ -102,6 +108,7 @@ class RBCM(Estimator):
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
         mean: MeanKind = "zero",
+        kernel: KernelName = "se",
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -117,6 +124,7 @@ class RBCM(Estimator):
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.mean = mean
+        self.kernel = kernel
         self.skip_tol = skip_tol
         self.max_memory = max_memory
         self.n_jobs = n_jobs
@@ -124,6 +132,7 @@ class RBCM(Estimator):
         self.random_state = random_state
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel)
         if self.n_experts is not None:
             check_at_least("n_experts", self.n_experts, 1)
         for name in ("expert_size", "max_expert_size", "train_rows", "max_iter"):
@@ -160,7 +169,7 @@ class RBCM(Estimator):
     def _start(self, rows: Rows, X: Array, y: Array, rng: np.random.Generator) -> Start:
         """First values by the evidence of a few experts."""
         some = rows.drawn(SAMPLE, rng)
-        owner, lanes = ExactOwner(some), exact.lanes(some)
+        owner, lanes = self._owner(some), exact.lanes(some)
         return search(
             lambda values: exact.evidence(owner.evidence(lanes, len(lanes), values), values),
             grid(X, y),
@@ -173,7 +182,7 @@ class RBCM(Estimator):
         layout = Layout.of(first, positive=POSITIVE)
         lanes = exact.lanes(rows)
         n_workers = self._workers(3.0 * exact.flops(rows) * self.max_iter)
-        with open_pool(rows, len(lanes), n_workers, ExactOwner) as pool:
+        with open_pool(rows, len(lanes), n_workers, self._owner) as pool:
 
             def bound(values: Values) -> Bound:
                 answers = pool.ask(ExactOwner.evidence, lanes, len(lanes), values)
@@ -187,7 +196,7 @@ class RBCM(Estimator):
         rows, lanes = self._rows, exact.lanes(self._rows)
         moments = np.empty((2, len(X)))
         pieces = exact.needs(rows).pieces(self.max_memory, self._workers(exact.flops(rows, len(X))))
-        with open_pool(rows, len(lanes), pieces.processes, ExactOwner) as pool:
+        with open_pool(rows, len(lanes), pieces.processes, self._owner) as pool:
             for block in chunks(len(X), pieces.rows):
                 reach = exact.reach(rows, self.aggregation, X[block], self.skip_tol, self._values)
                 committee = reach.committee(0.0, float(self._values["s2_k"]))
@@ -196,6 +205,10 @@ class RBCM(Estimator):
                     committee.merge(sums)
                 moments[:, block] = committee.result()
         return self._mean.add_to(Prediction.gaussian(moments[0], moments[1], self._noise), X)
+
+    @property
+    def _owner(self) -> Callable[[Rows], ExactOwner]:
+        return partial(ExactOwner, family=families_of(self.kernel).f)
 
     def _workers(self, flops: float) -> int:
         """Processes for so much work."""

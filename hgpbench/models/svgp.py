@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from hgpbench.fitting.batches import Batches, is_stored, left_in_file
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.fitting.collapsed import fit_sparse, start_sparse
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
@@ -20,6 +21,7 @@ from hgpbench.fitting.minibatch import (
 )
 from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import N_RESTARTS, Start, told
+from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.stochastic import Method
 from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
@@ -61,6 +63,8 @@ class SVGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -102,6 +106,7 @@ class SVGP(Estimator):
         tol: float = 0.0,
         holdout: float = 0.0,
         n_restarts: int = N_RESTARTS,
+        kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -117,6 +122,7 @@ class SVGP(Estimator):
         self.tol = tol
         self.holdout = holdout
         self.n_restarts = n_restarts
+        self.kernel = kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -141,12 +147,16 @@ class SVGP(Estimator):
         return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel)
         check_at_least("n_inducing", self.n_inducing, 1)
         check_options(self)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         reporter = partial(self._reporter, callback)
-        self._fit = fit_by_batches(self, X, y, self._scaling, self._first_values, reporter, self._checkpoint)
+        families = families_of(self.kernel)
+        self._fit = fit_by_batches(
+            self, X, y, self._scaling, self._first_values, reporter, self._checkpoint, families
+        )
         self._keep(self._fit.result, self._fit.n)
         self._tell(self._fit.values)
         self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
@@ -156,8 +166,9 @@ class SVGP(Estimator):
         """Kernel and noise from a sparse GP on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         Xm = inducing_points(X, min(self.n_inducing, FIRST_POINTS), rng)
-        start = start_sparse("vfe", X, y, Xm, rng, n_restarts=self.n_restarts, run=run)
-        sparse = fit_sparse("vfe", X, y, start.values, max_iter=FIRST_STEPS, run=run)
+        family = families_of(self.kernel).f
+        start = start_sparse("vfe", X, y, Xm, rng, n_restarts=self.n_restarts, run=run, family=family)
+        sparse = fit_sparse("vfe", X, y, start.values, max_iter=FIRST_STEPS, run=run, family=family)
         values = {
             "s2_kf": sparse.values["s2_k"],
             "ell_f": sparse.values["ell"],

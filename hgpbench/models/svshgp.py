@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from hgpbench.fitting.batches import Batches, is_stored, left_in_file
 from hgpbench.fitting.checks import check_at_least
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.minibatch import (
     FIRST_POINTS,
     FIRST_ROWS,
@@ -21,6 +22,7 @@ from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import N_RESTARTS, Start, told
 from hgpbench.fitting.vshgp import first_values
 from hgpbench.gp import vshgp
+from hgpbench.gp.kernels import Families, KernelName
 from hgpbench.gp.stochastic import Method
 from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
@@ -65,6 +67,10 @@ class SVSHGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -107,6 +113,8 @@ class SVSHGP(Estimator):
         tol: float = 0.0,
         holdout: float = 0.0,
         n_restarts: int = N_RESTARTS,
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -123,6 +131,8 @@ class SVSHGP(Estimator):
         self.tol = tol
         self.holdout = holdout
         self.n_restarts = n_restarts
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -147,13 +157,16 @@ class SVSHGP(Estimator):
         return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         check_at_least("n_inducing_f", self.n_inducing_f, 1)
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
         check_options(self)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         reporter = partial(self._reporter, callback)
-        self._fit = fit_by_batches(self, X, y, self._scaling, self._first_values, reporter, self._checkpoint)
+        self._fit = fit_by_batches(
+            self, X, y, self._scaling, self._first_values, reporter, self._checkpoint, self._families
+        )
         self._keep(self._fit.result, self._fit.n)
         self._tell(self._fit.values)
         self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
@@ -163,11 +176,15 @@ class SVSHGP(Estimator):
         """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         Xm, Xu = (inducing_points(X, min(m, FIRST_POINTS), rng) for m in self._sizes)
-        memory = vshgp.Workspace(len(X), len(Xm), len(Xu), run)
+        memory = vshgp.Workspace(len(X), len(Xm), len(Xu), run, self._families)
         start = first_values(X, y, Xm, Xu, memory, rng, n_restarts=self.n_restarts, move_inducing=True)
         Xm, Xu = (place(batches, m, rng) for m in self._sizes)
         kernels = {name: start.values[name] for name in KERNELS}
         return Start(kernels | {"Xm": Xm, "Xu": Xu}, start.evaluations, start.tried)
+
+    @property
+    def _families(self) -> Families:
+        return families_of(self.kernel, self.noise_kernel)
 
     @property
     def _sizes(self) -> tuple[int, int]:

@@ -4,8 +4,10 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, check_jobs
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import INDUCING, Problem
+from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -24,6 +26,10 @@ class VHGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -51,15 +57,20 @@ class VHGP(Estimator):
         self,
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
     ) -> None:
         self.max_iter = max_iter
         self.n_restarts = n_restarts
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
 
     def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         check_at_least("max_iter", self.max_iter, 1)
         check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
@@ -84,6 +95,7 @@ class VHGP(Estimator):
             rng,
             move_inducing=False,
             n_restarts=self.n_restarts,
+            families=families_of(self.kernel, self.noise_kernel),
         )
         report = self._reporter(callback, len(y))
         self._fit = problem.fit("natural", self.max_iter, report, self.n_jobs)

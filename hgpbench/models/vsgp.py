@@ -4,7 +4,9 @@ import numpy as np
 
 from hgpbench.fitting.checks import check_at_least, check_jobs, check_optional
 from hgpbench.fitting.collapsed import fit_from_grid
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.start import N_RESTARTS, told
+from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -24,6 +26,8 @@ class VSGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -54,6 +58,7 @@ class VSGP(Estimator):
         n_inducing: int | None = None,
         max_iter: int = 200,
         n_restarts: int = N_RESTARTS,
+        kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -61,12 +66,14 @@ class VSGP(Estimator):
         self.n_inducing = n_inducing
         self.max_iter = max_iter
         self.n_restarts = n_restarts
+        self.kernel = kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
         check_optional("n_inducing", self.n_inducing, 1)
+        check_kernels(kernel=self.kernel)
         check_at_least("max_iter", self.max_iter, 1)
         check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
@@ -82,6 +89,7 @@ class VSGP(Estimator):
             n_restarts=self.n_restarts,
             n_jobs=self.n_jobs,
             callback=self._reporter(callback, len(y)),
+            family=families_of(self.kernel).f,
         )
         self._keep(self._fit.result, len(y))
         self._tell(self._fit.values)

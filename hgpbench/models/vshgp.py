@@ -7,9 +7,11 @@ import numpy as np
 from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional
+from hgpbench.fitting.kernels import check_kernels, families_of
 from hgpbench.fitting.placement import inducing_points, n_points
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import Optimizer, Problem
+from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
 
@@ -40,6 +42,13 @@ class VSHGP(Estimator):
     initial_lengthscale_f, initial_lengthscale_g : float, str or None, default=None
         Lengthscales that "paper" starts from: a number in the units of the inputs, or text such as "0.5 sd"
         for standard deviations; None for the authors' "0.5 sd" and "0.2 sd". Other recipes find their own.
+    initial_lengthscale : float or None, default=None
+        Lengthscale of f and of g that "paper" starts from, in the units of the inputs; None for the authors'
+        0.5 and 0.2 standard deviations. The other recipes find their own.
+    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+        Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -81,6 +90,9 @@ class VSHGP(Estimator):
         n_restarts: int = N_RESTARTS,
         initial_lengthscale_f: Length | None = None,
         initial_lengthscale_g: Length | None = None,
+        initial_lengthscale: float | None = None,
+        kernel: KernelName = "se",
+        noise_kernel: KernelName = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -92,12 +104,16 @@ class VSHGP(Estimator):
         self.n_restarts = n_restarts
         self.initial_lengthscale_f = initial_lengthscale_f
         self.initial_lengthscale_g = initial_lengthscale_g
+        self.initial_lengthscale = initial_lengthscale
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
 
     def _check_params(self) -> None:
         check_optional("n_inducing_f", self.n_inducing_f, 1)
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
         check_at_least("max_iter", self.max_iter, 1)
@@ -118,6 +134,7 @@ class VSHGP(Estimator):
             rng,
             n_restarts=self.n_restarts,
             authors=authors.values(inputs, scaling, *lengths),
+            families=families_of(self.kernel, self.noise_kernel),
         )
         report = self._reporter(callback, len(y))
         self._fit = problem.fit(self.optimizer, self.max_iter, report, self.n_jobs)

@@ -9,6 +9,7 @@ from hgpbench.experts.exact import LANES, ExactOwner, drawn, lanes
 from hgpbench.experts.rows import Rows, partition
 from hgpbench.gp.committee import Committee
 from hgpbench.gp.exact import ExactProblem
+from hgpbench.gp.kernels import SEARD
 from hgpbench.la import JITTER
 from tests.models.zoo import draw
 
@@ -86,13 +87,13 @@ def test_skipping_does_skip():
     found = experts(n=600, M=30)
     values = VALUES | {"ell": np.array([0.1, 0.2])}
     Xs, _ = draw(300, seed=2)
-    s2_k, ell = float(values["s2_k"]), values["ell"]
+    kernel = SEARD(float(values["s2_k"]), values["ell"])
     reach = exact.reach(found, "rbcm", Xs, 1e-4, values)
-    silent = reach.share * s2_k * exact.least_noise(values)
-    asked = [len(reach.near(problem.X, s2_k, ell, silent)) for problem in problems(found)]
+    silent = reach.share * kernel.s2_k * exact.least_noise(values)
+    asked = [len(reach.near(problem.X, kernel, silent)) for problem in problems(found)]
     assert 0 < sum(asked) < 0.5 * 30 * 300
     everywhere = exact.reach(found, "rbcm", Xs, 0.0, values)
-    assert len(everywhere.near(found.X, s2_k, ell, 0.0)) == 300
+    assert len(everywhere.near(found.X, kernel, 0.0)) == 300
 
 
 def test_training_draws_experts_up_to_its_rows():

@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 from hgpbench.gp.params import Bound
 
 Values = dict[str, np.ndarray]
+Definition = Callable[[np.ndarray, np.ndarray, float, np.ndarray], np.ndarray]
 
 
 def draw(
@@ -39,20 +40,57 @@ def collapsed_values(values: Values, sigma2: float = 0.3) -> Values:
     }
 
 
+def distance(X: np.ndarray, Z: np.ndarray, ell: np.ndarray) -> np.ndarray:
+    """In lengthscales, of each row of ``X`` from each of ``Z``."""
+    return np.sqrt((((X[:, None] - Z) / ell) ** 2).sum(axis=-1))
+
+
 def kernel(X: np.ndarray, Z: np.ndarray, s2_k: float, ell: np.ndarray) -> np.ndarray:
     """SE-ARD by its definition."""
-    return s2_k * np.exp(-0.5 * (((X[:, None] - Z) / ell) ** 2).sum(axis=-1))
+    return s2_k * np.exp(-0.5 * distance(X, Z, ell) ** 2)
 
 
-def prior(X: np.ndarray, Z: np.ndarray, s2_k: float, ell: np.ndarray, jitter: float):
+def matern12(X: np.ndarray, Z: np.ndarray, s2_k: float, ell: np.ndarray) -> np.ndarray:
+    """Matern by Rasmussen and Williams, eq. 4.17 (and its case p = 0)."""
+    return s2_k * np.exp(-distance(X, Z, ell))
+
+
+def matern32(X: np.ndarray, Z: np.ndarray, s2_k: float, ell: np.ndarray) -> np.ndarray:
+    """Likewise."""
+    r = np.sqrt(3.0) * distance(X, Z, ell)
+    return s2_k * (1.0 + r) * np.exp(-r)
+
+
+def matern52(X: np.ndarray, Z: np.ndarray, s2_k: float, ell: np.ndarray) -> np.ndarray:
+    """Likewise."""
+    r = np.sqrt(5.0) * distance(X, Z, ell)
+    return s2_k * (1.0 + r + r**2 / 3.0) * np.exp(-r)
+
+
+DEFINITIONS: dict[str, Definition] = {
+    "se": kernel,
+    "matern12": matern12,
+    "matern32": matern32,
+    "matern52": matern52,
+}
+
+
+def prior(
+    X: np.ndarray,
+    Z: np.ndarray,
+    s2_k: float,
+    ell: np.ndarray,
+    jitter: float,
+    kernel: Definition = kernel,
+):
     """Kzz with its nugget, Knz, and the prior variance with the same nugget."""
     Kzz = kernel(Z, Z, s2_k, ell) + jitter * s2_k * np.eye(len(Z))
     return Kzz, kernel(X, Z, s2_k, ell), float(s2_k) * (1.0 + jitter)
 
 
-def dense_q_g(values: Values, X: np.ndarray, jitter: float):
+def dense_q_g(values: Values, X: np.ndarray, jitter: float, kernel: Definition = kernel):
     """mu_u, Sigma_u, mu_g, diag Sigma_g and KL as the paper prints them, errata applied."""
-    Kuu, Knu, kd = prior(X, values["Xu"], values["s2_kg"], values["ell_g"], jitter)
+    Kuu, Knu, kd = prior(X, values["Xu"], values["s2_kg"], values["ell_g"], jitter, kernel)
     mu0, lam = float(values["mu0"]), values["lam"]
     KLam = Kuu + Knu.T @ (lam[:, None] * Knu)
     S_u = Kuu @ np.linalg.solve(KLam, Kuu)
@@ -70,27 +108,44 @@ def dense_q_g(values: Values, X: np.ndarray, jitter: float):
     return mu0 + centred, S_u, mu_g, s2_g, kl
 
 
-def dense_vfe(values: Values, X: np.ndarray, y: np.ndarray, r: np.ndarray, jitter: float) -> float:
+def dense_vfe(
+    values: Values,
+    X: np.ndarray,
+    y: np.ndarray,
+    r: np.ndarray,
+    jitter: float,
+    kernel: Definition = kernel,
+) -> float:
     """log N(y | 0, Q + R) minus the trace term."""
-    Kmm, Knm, kd = prior(X, values["Xm"], values["s2_k"], values["ell"], jitter)
+    Kmm, Knm, kd = prior(X, values["Xm"], values["s2_k"], values["ell"], jitter, kernel)
     Q = Knm @ np.linalg.solve(Kmm, Knm.T)
     log_term = multivariate_normal(cov=Q + np.diag(r)).logpdf(y)
     return float(log_term - 0.5 * np.sum((kd - np.diag(Q)) / r))
 
 
-def dense_fitc(values: Values, X: np.ndarray, y: np.ndarray, jitter: float) -> float:
+def dense_fitc(
+    values: Values, X: np.ndarray, y: np.ndarray, jitter: float, kernel: Definition = kernel
+) -> float:
     """log N(y | 0, Q + diag(K - Q) + sigma2 I)."""
-    Kmm, Knm, kd = prior(X, values["Xm"], values["s2_k"], values["ell"], jitter)
+    Kmm, Knm, kd = prior(X, values["Xm"], values["s2_k"], values["ell"], jitter, kernel)
     Q = Knm @ np.linalg.solve(Kmm, Knm.T)
     noise = kd - np.diag(Q) + values["sigma2"]
     return float(multivariate_normal(cov=Q + np.diag(noise)).logpdf(y))
 
 
-def dense_bound(values: Values, X: np.ndarray, y: np.ndarray, jitter: float) -> float:
+def dense_bound(
+    values: Values,
+    X: np.ndarray,
+    y: np.ndarray,
+    jitter: float,
+    kernel_f: Definition = kernel,
+    kernel_g: Definition = kernel,
+) -> float:
     """F_V: its four terms, one by one."""
-    _, _, mu_g, s2_g, kl = dense_q_g(values, X, jitter)
+    _, _, mu_g, s2_g, kl = dense_q_g(values, X, jitter, kernel_g)
     r = np.exp(mu_g - 0.5 * s2_g)
-    return dense_vfe(collapsed_values(values), X, y, r, jitter) - 0.25 * float(s2_g.sum()) - kl
+    of_f = dense_vfe(collapsed_values(values), X, y, r, jitter, kernel_f)
+    return of_f - 0.25 * float(s2_g.sum()) - kl
 
 
 def central_differences(

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.gp import vshgp
 from hgpbench.la import elementwise
-from hgpbench.la.elementwise import Outer, Panel, Terms
+from hgpbench.la.elementwise import Outer, Panel, RowSums, Terms
 
 COMPILED = elementwise.compiled
 needs_numba = pytest.mark.skipif(COMPILED is None, reason="the extra 'jit' is not installed")
@@ -83,9 +83,69 @@ def test_scale(way):
 def test_modulate(way, own):
     rng = np.random.default_rng(0)
     W, K, D = rng.normal(size=(3, 9, 37))
-    sums, expected = (W * K).sum(axis=1), W * (D if own else K)
-    assert_allclose(elementwise.modulate(W, K, D if own else K), sums, rtol=1e-13, atol=1e-13)
+    D = D if own else K
+    sums, expected = (W * K).sum(axis=1), W * D
+    covariances, slopes = elementwise.modulate(W, K, D)
+    assert_allclose(covariances, sums, rtol=1e-13, atol=1e-13)
+    assert_allclose(slopes, expected.sum(axis=1), rtol=1e-13, atol=1e-13)
     assert_array_equal(W, expected)
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["slopes are covariances", "slopes of their own"])
+def test_sums_of_single_precision_are_double(way, own):
+    rng = np.random.default_rng(0)
+    W, K, D = rng.normal(size=(3, 9, 37)).astype(np.float32)
+    expected = (W.astype(float) * K).sum(axis=1)
+    covariances, slopes = elementwise.modulate(W, K, D if own else K)
+    assert covariances.dtype == slopes.dtype == np.float64
+    assert_allclose(covariances, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_modulate_symmetric_reads_the_lower_triangle(way):
+    rng = np.random.default_rng(5)
+    W, K, D = (np.asfortranarray(A + A.T) for A in rng.normal(size=(3, 17, 17)))
+    total, expected = np.vdot(W, K), np.tril(W * D)
+    W[np.triu_indices(17, 1)] = np.nan
+    assert elementwise.modulate_symmetric(W, K, D) == pytest.approx(total, rel=1e-13)
+    assert_array_equal(np.tril(W), expected)
+
+
+DECAYS = {"rough": (1.0, 0.0, 0.0), "once smooth": (3.0, 1.0, 0.0), "twice smooth": (5.0, 1.0, 1.0 / 3.0)}
+
+
+def decay(A, size, scale, c1, c2):
+    r = np.sqrt(-2.0 * scale * A)
+    return size * (1.0 + c1 * r + c2 * r**2) * np.exp(-r)
+
+
+@pytest.mark.parametrize("kind", DECAYS)
+@pytest.mark.parametrize("order", ["C", "F", "sliced"])
+def test_decay_and_its_slopes(way, kind, order):
+    A = -np.random.default_rng(6).uniform(0.01, 20.0, (12, 37))
+    step = 1e-6
+    slopes = (decay(A + step, 1.3, *DECAYS[kind]) - decay(A - step, 1.3, *DECAYS[kind])) / (2 * step)
+    found = np.repeat(A, 2, axis=0)[::2] if order == "sliced" else A.copy(order=order)
+    alone, D = found.copy(order="K"), np.empty_like(found)
+    assert elementwise.decay_(found, 1.3, *DECAYS[kind], D) is found
+    assert elementwise.decay_(alone, 1.3, *DECAYS[kind]) is alone
+    assert_allclose(found, decay(A, 1.3, *DECAYS[kind]), rtol=20 * EPS)
+    assert_allclose(alone, found, rtol=4 * EPS)
+    assert_allclose(D, slopes, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", DECAYS)
+def test_decay_at_its_ends(way, kind):
+    """A distance of zero, or below by round-off; far and infinitely far; not a number."""
+    A = np.array([0.0, 1e-15, -1e5, -1e300, -np.inf, np.nan])
+    D = np.empty_like(A)
+    elementwise.decay_(A, 1.3, *DECAYS[kind], D)
+    assert_array_equal(A[:2], 1.3)
+    assert_array_equal(D[:2], 0.0 if kind == "rough" else D[0])
+    assert np.isfinite(D[:5]).all()
+    assert_allclose(A[2:5], 0.0, atol=1e-150)
+    assert_allclose(D[2:5], 0.0, atol=1e-150)
+    assert np.isnan(A[5])
+    assert np.isnan(D[5])
 
 
 @pytest.mark.parametrize("n_outer", [0, 1, 2])
@@ -107,12 +167,15 @@ def test_add_sums(way, own, n_outer, with_applied):
     sums, expected = start.copy(order="F"), start + dense[rows].T @ X_aug[rows]
     K_rows = K[rows]
     panel = Panel(rows, K_rows, D[rows] if own else K_rows, X_aug[rows])
-    slope_sums = np.full(n, np.nan)
-    row_sums = elementwise.add_sums(terms, panel, W[rows].copy(), sums, slope_sums)
-    assert_allclose(row_sums, (W * K)[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
+    found = RowSums(*np.full((3, n), np.nan))
+    elementwise.add_sums(terms, panel, W[rows].copy(), sums, found)
+    assert_allclose(found.covariances[rows], (W * K)[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
     assert_allclose(sums, expected, rtol=1e-13, atol=1e-13)
     if own:
-        assert_allclose(slope_sums[rows], dense[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
+        outer_sums = (sum((np.outer(left, right) for left, right in outer), np.zeros((n, m))) * K).sum(axis=1)
+        assert_allclose(found.outer[rows], outer_sums[rows], rtol=1e-13, atol=1e-13)
+        assert_allclose(found.slopes[rows], dense[rows].sum(axis=1), rtol=1e-13, atol=1e-13)
+    assert np.isnan(found.covariances[: rows.start]).all()
 
 
 @needs_numba

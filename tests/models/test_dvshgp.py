@@ -99,8 +99,7 @@ def test_skipping_experts_stays_within_its_tolerance(aggregation: str) -> None:
     memory = vshgp.Workspace(*first.sizes)
     posterior = first.posteriors(experts.shared, memory)["f"]
     reach = Reach(aggregation, (Xs - X.mean()) / X.std(), 1e-3, 1e3, 12)
-    kernel = posterior.kernel
-    assert 0 < len(reach.near(posterior.Z, kernel.s2_k, kernel.ell, silence(posterior, reach))) < 300
+    assert 0 < len(reach.near(posterior.Z, posterior.kernel, silence(posterior, reach))) < 300
 
 
 def test_every_recipe_climbs_and_ours_is_not_the_worst() -> None:
