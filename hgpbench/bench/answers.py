@@ -15,6 +15,7 @@ from hgpbench.errors import FitError
 from hgpbench.prediction import Array, Prediction
 
 _LONGEST = 200  # characters of a remark
+_MOST = 100  # entries of a table
 _POSITIVE, _NOT_NEGATIVE = ("var",), ("std", "noise_var", "f_var", "g_var")
 
 
@@ -94,3 +95,27 @@ def numbers(model: Any, name: str, dimensions: int) -> NDArray[Any] | None:
     if not isinstance(value, np.ndarray) or value.ndim != dimensions or value.dtype.kind not in "biuf":
         return None
     return np.asarray(value)
+
+
+def starts(model: Any) -> list[dict[str, float | None]] | None:
+    """First values that the model tried, the best first, as far as they are named numbers."""
+    rows = attribute(model, "starts_")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return None
+    return [_named_numbers(row) for row in rows[:_MOST]]
+
+
+def kernels(model: Any) -> dict[str, dict[str, float | None]] | None:
+    """How well each kernel predicted, by parameter, for a model that chose among them."""
+    tables = attribute(model, "kernel_densities_")
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        return None
+    return {_name(name): _named_numbers(table) for name, table in list(tables.items())[:_MOST]}
+
+
+def _named_numbers(row: dict[Any, Any]) -> dict[str, float | None]:
+    return {_name(name): number(value) for name, value in list(row.items())[:_MOST]}
+
+
+def _name(name: Any) -> str:
+    return str(name)[:_LONGEST].encode("utf-8", "backslashreplace").decode()

@@ -104,6 +104,8 @@ def outcome(model: Any) -> dict[str, Any]:
         "iterations": answers.remark(model, "n_iter_"),
         "evaluations": answers.remark(model, "n_evaluations_"),
         "jitter": answers.remark(model, "jitter_"),
+        "starts": answers.starts(model),
+        "kernels": answers.kernels(model),
     }
 
 

@@ -28,7 +28,7 @@ from hgpbench.gp.optim import Callback, OptimResult
 
 TRIALS = 8  # experts that choose the initial values
 CLIMB = 5  # visits of each from the best of the grid
-G_LENGTHSCALES = (0.1, 0.3, 1.0)  # of g, in terms of ``guess``
+G_LENGTHSCALES = (0.3, 1.0)  # of g, in terms of ``guess``
 
 
 @dataclass(frozen=True, eq=False)

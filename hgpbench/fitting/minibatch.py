@@ -28,6 +28,7 @@ from hgpbench.scaling import Scaling
 Precision = Literal["double", "mixed"]
 FIRST_ROWS = 5_000  # of the sample that gives first values, whatever n
 FIRST_POINTS = 200  # inducing points of the models fitted to it
+FEW_STEPS = 300  # that tell kernels apart
 SHARE_OF_BOUND = 0.1  # of the steps: as many batches at most give the final bound
 SCORED_ROWS = 2_000  # held-out rows that a score uses
 SCORES = 50  # of them in a fit

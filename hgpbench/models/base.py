@@ -27,8 +27,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hgpbench.columns import Array, moments
+from hgpbench.fitting.kernels import AUTO, PARAMETERS, Densities, best, choose, families_of
 from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
+from hgpbench.gp.kernels import Families, KernelName
 from hgpbench.gp.optim import OptimResult
 from hgpbench.prediction import Prediction
 from hgpbench.scaling import Scaling, is_constant
@@ -72,6 +74,7 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
     former: ClassVar[Mapping[str, str]] = {}
     """Parameters that there are no more, and what they became."""
     standardize: bool = True
+    kernel_: KernelName  # of models that have one
     _square: int | None = None  # see ``_matrix_size``
 
     def set_params(self, **params: object) -> Self:
@@ -85,6 +88,7 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
         inputs, target = self._validated(X, y)
         self._check_params()
         self._check_size(*inputs.shape)
+        self._choose_kernels(inputs, target)
         self._scaling = _scaling_of(inputs, target, standardize=self.standardize)
         self._square = self._matrix_size(len(target))
         with blas_threads(self._square):
@@ -130,6 +134,26 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _moments(self, X: Array) -> Prediction:
         """Predict at scaled inputs, for the scaled target."""
+
+    def smaller(self, share: float) -> dict[str, object]:
+        """Parameters for a fit to a ``share`` of the rows: what has to shrink with them."""
+        return {}
+
+    def _choose_kernels(self, X: Array, y: Array) -> None:
+        """Find out which kernels to use, for models that have some."""
+        asked = {name: getattr(self, name) for name in PARAMETERS if hasattr(self, name)}
+        if not asked:
+            return
+        self.kernel_densities_: Densities = {}
+        if AUTO in asked.values():
+            self.kernel_densities_ = choose(self, asked, X, y, getattr(self, "random_state", None) or 0)
+        for name, kernel in asked.items():
+            setattr(self, f"{name}_", best(self.kernel_densities_[name]) if kernel == AUTO else kernel)
+
+    @property
+    def _families(self) -> Families:
+        """The kernels in use."""
+        return families_of(self.kernel_, getattr(self, "noise_kernel_", "se"))
 
     def _check_params(self) -> None:
         """Raise ValueError on a parameter out of range."""

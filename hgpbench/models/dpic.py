@@ -8,13 +8,12 @@ from sklearn.metrics import pairwise_distances_argmin
 from hgpbench.experts.rows import KINDS, Rows, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional, ensure_started
 from hgpbench.fitting.collapsed import judging_rows
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.placement import inducing_points, n_points
 from hgpbench.fitting.start import N_RESTARTS, Start, grid, search, spread, told
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
-from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
@@ -37,7 +36,7 @@ class DPIC(Estimator):
     ----------
     n_inducing : int or None, default=None
         Inducing points m, shared by all blocks; all distinct rows where they are fewer. None for
-        sqrt(2e9 / n) of them, but at least 100 and at most 500. Their positions X_m are optimised.
+        sqrt(3e9 / n) of them, but at least 100 and at most 500. Their positions X_m are optimised.
     n_blocks : int or None, default=None
         Blocks M; None for n / block_size of them.
     block_size : int, default=500
@@ -54,8 +53,9 @@ class DPIC(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
     n_jobs : int or None, default=None
         Threads, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use.
@@ -78,6 +78,8 @@ class DPIC(Estimator):
         Training rows of each block.
     labels_ : array of shape (n,)
         The block of each training row.
+    kernel_ : str
+        The kernel in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -99,7 +101,7 @@ class DPIC(Estimator):
         optimizer: Optimizer = "lbfgs",
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
-        kernel: KernelName = "se",
+        kernel: Choice = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -136,7 +138,7 @@ class DPIC(Estimator):
         Xm = inducing_points(inputs, n_points(self.n_inducing, len(y)), rng)
         rows = shares.gather(inputs, target)
         with runner(self.n_jobs) as run:
-            start, family = self._start(rows, Xm, rng, run), families_of(self.kernel).f
+            start, family = self._start(rows, Xm, rng, run), self._families.f
             layout = Layout.of(start.values, positive=POSITIVE)
             blocks = Blocks(rows.X, rows.y, rows.starts.tolist(), run, family)
             result = self._maximise(blocks, layout, start.values, self._reporter(callback, len(y)))
@@ -150,10 +152,14 @@ class DPIC(Estimator):
         self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels
 
+    def smaller(self, share: float) -> dict[str, object]:
+        """As many rows to a block."""
+        return {} if self.n_blocks is None else {"n_blocks": max(1, round(share * self.n_blocks))}
+
     def _start(self, rows: Rows, Xm: Array, rng: np.random.Generator, run: Run) -> Start:
         """First values by the evidence of some blocks."""
         some = rows.drawn(judging_rows(len(Xm)), rng)
-        blocks = Blocks(some.X, some.y, some.starts.tolist(), run, families_of(self.kernel).f)
+        blocks = Blocks(some.X, some.y, some.starts.tolist(), run, self._families.f)
         trials = [trial._replace(values=trial.values | {"Xm": Xm}) for trial in grid(rows.X, rows.y)]
         return search(blocks.evidence, trials, POSITIVE, n_restarts=self.n_restarts, held=("Xm",))
 

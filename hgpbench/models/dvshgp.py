@@ -15,12 +15,11 @@ from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
 from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_optional, ensure_started
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.placement import n_points
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.threads import allowed_cores
-from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
 
@@ -43,7 +42,7 @@ class DVSHGP(Estimator):
         Rows n_0 of an expert, on average. None for 500, or for all where there are at most 1,000.
     n_inducing_f : int or None, default=None
         Inducing points m_0 of f in each expert; all distinct rows where they are fewer. None for
-        sqrt(2e9 / n) of them, n the rows of all experts, but at least 100 and at most 500.
+        sqrt(3e9 / n) of them, n the rows of all experts, but at least 100 and at most 500.
     n_inducing_g : int, default=100
         Inducing points u_0 of g in each expert, likewise.
     partition : {"kmeans", "balanced", "random"}, default="balanced"
@@ -69,9 +68,10 @@ class DVSHGP(Estimator):
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
-    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
+    noise_kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of g, likewise.
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this moves the committee's mean by no more than this many
@@ -104,6 +104,8 @@ class DVSHGP(Estimator):
         Variational parameters, the diagonals of Lambda of all experts, in the order of the training rows.
     inducing_f_, inducing_g_ : arrays of shape (M m_0, d) and (M u_0, d)
         Inducing inputs X_m and X_u of all experts.
+    kernel_, noise_kernel_ : str
+        The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -136,8 +138,8 @@ class DVSHGP(Estimator):
         initial_lengthscale_g: Length | None = None,
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
         mean: MeanKind = "zero",
-        kernel: KernelName = "se",
-        noise_kernel: KernelName = "se",
+        kernel: Choice = "se",
+        noise_kernel: Choice = "se",
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -213,7 +215,7 @@ class DVSHGP(Estimator):
             int(rng.integers(2**31)),
             self.n_restarts,
             authors.values(inputs, scaling, *lengths),
-            families_of(self.kernel, self.noise_kernel),
+            self._families,
         )
         self._experts, (result, tried) = fit_experts(
             rows, recipe, self._workers(n * recipe.n_passes, n), checkpoint, self._reporter(callback, n)
@@ -241,6 +243,10 @@ class DVSHGP(Estimator):
         pieces = self._experts.needs("fg").pieces(self.max_memory, n_workers)
         moments = self._experts.moments(X, "fg", self.aggregation, self.skip_tol, pieces)
         return self._mean.add_to(Prediction.mixture(*moments["f"], *moments["g"]), X)
+
+    def smaller(self, share: float) -> dict[str, object]:
+        """As many rows to an expert."""
+        return {} if self.n_experts is None else {"n_experts": max(1, round(share * self.n_experts))}
 
     def _n_experts(self, n: int) -> int:
         if self.n_experts is not None:

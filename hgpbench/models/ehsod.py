@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from hgpbench.errors import FitError
 from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import FLOOR, MEAN_LOG_CHI2, guess
 from hgpbench.fitting.values import Values
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.exact import POSITIVE, ExactPosterior, LargeExactProblem
-from hgpbench.gp.kernels import Family, KernelName
+from hgpbench.gp.kernels import Family
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator
@@ -41,9 +41,10 @@ class EHSoD(Estimator):
         L-BFGS, or the paper's conjugate gradients, which take several evaluations a line search.
     max_iter : int, default=50
         Most iterations (line searches of "cg") for each of the two GPs.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
-    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
+    noise_kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of g, likewise.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
@@ -76,8 +77,8 @@ class EHSoD(Estimator):
         bias_correction: bool = False,
         optimizer: Optimizer = "lbfgs",
         max_iter: int = 50,
-        kernel: KernelName = "se",
-        noise_kernel: KernelName = "se",
+        kernel: Choice = "se",
+        noise_kernel: Choice = "se",
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -109,7 +110,7 @@ class EHSoD(Estimator):
                 "or another random_state"
             )
         first = guess(inputs, target)
-        families = families_of(self.kernel, self.noise_kernel)
+        families = self._families
         f = self._fit_gp(families.f, inputs, target, first, self._reporter(callback, len(rows)))
         z = np.log(np.maximum(f.residuals**2, FLOOR * np.var(target)))
         mean = float(z.mean())

@@ -4,9 +4,8 @@ import numpy as np
 
 from hgpbench.fitting.checks import check_at_least, check_jobs, check_optional
 from hgpbench.fitting.collapsed import fit_from_grid
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import N_RESTARTS, told
-from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -20,15 +19,16 @@ class FITC(Estimator):
     Parameters
     ----------
     n_inducing : int or None, default=None
-        Inducing points m; all distinct rows where they are fewer. None for sqrt(2e9 / n) of them, but at
+        Inducing points m; all distinct rows where they are fewer. None for sqrt(3e9 / n) of them, but at
         least 100 and at most 500. Their positions X_m are optimised.
     max_iter : int, default=200
         Most iterations of L-BFGS.
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -46,6 +46,8 @@ class FITC(Estimator):
         Noise variance sigma^2_eps.
     inducing_f_ : array of shape (m, d)
         Inducing inputs X_m.
+    kernel_ : str
+        The kernel in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -59,7 +61,7 @@ class FITC(Estimator):
         n_inducing: int | None = None,
         max_iter: int = 200,
         n_restarts: int = N_RESTARTS,
-        kernel: KernelName = "se",
+        kernel: Choice = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -90,7 +92,7 @@ class FITC(Estimator):
             n_restarts=self.n_restarts,
             n_jobs=self.n_jobs,
             callback=self._reporter(callback, len(y)),
-            family=families_of(self.kernel).f,
+            family=self._families.f,
         )
         self._keep(self._fit.result, len(y))
         self._tell(self._fit.values)

@@ -6,10 +6,9 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, ensure_started
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, neighbourhoods, search, told
 from hgpbench.gp.exact import POSITIVE, ExactProblem
-from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator, refusing
@@ -30,8 +29,9 @@ class ExactGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -45,6 +45,8 @@ class ExactGP(Estimator):
         Signal variance sigma^2_s of f.
     noise_var_ : float
         Noise variance sigma^2_eps.
+    kernel_ : str
+        The kernel in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -60,7 +62,7 @@ class ExactGP(Estimator):
         self,
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
-        kernel: KernelName = "se",
+        kernel: Choice = "se",
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -87,7 +89,7 @@ class ExactGP(Estimator):
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        problem = ExactProblem(scaling.inputs(X), scaling.target(y), families_of(self.kernel).f)
+        problem = ExactProblem(scaling.inputs(X), scaling.target(y), self._families.f)
         start = self._start(problem, rng)
         layout = Layout.of(start.values, positive=POSITIVE)
         evidence, report = objective(problem.evidence, layout), self._reporter(callback, len(y))
@@ -102,7 +104,7 @@ class ExactGP(Estimator):
     def _start(self, problem: ExactProblem, rng: np.random.Generator) -> Start:
         """First values by the evidence of neighbourhoods of rows."""
         rows = neighbourhoods(problem.X, SAMPLE, rng)
-        some = ExactProblem(problem.X[rows], problem.y[rows], families_of(self.kernel).f)
+        some = ExactProblem(problem.X[rows], problem.y[rows], self._families.f)
         trials = grid(problem.X, problem.y)
         return search(some.evidence, trials, POSITIVE, n_restarts=self.n_restarts)
 

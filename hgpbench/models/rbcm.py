@@ -13,13 +13,12 @@ from hgpbench.experts.memory import check_memory
 from hgpbench.experts.pool import open_pool
 from hgpbench.experts.rows import KINDS, Rows, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, search, told
 from hgpbench.fitting.threads import allowed_cores
 from hgpbench.fitting.values import Values
 from hgpbench.gp.exact import POSITIVE
-from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator
@@ -57,8 +56,9 @@ class RBCM(Estimator):
         goes on. 0 for the best of the grid as it is.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
     skip_tol : float, default=1e-4
         Experts are left out at a test row where this provably moves the mean of f by no more than this many
         prior standard deviations, and its variance by no more than this fraction; 0 leaves out none.
@@ -88,6 +88,8 @@ class RBCM(Estimator):
         The expert of each training row.
     n_train_rows_ : int
         Rows of the experts that training used.
+    kernel_ : str
+        The kernel in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -108,7 +110,7 @@ class RBCM(Estimator):
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
         mean: MeanKind = "zero",
-        kernel: KernelName = "se",
+        kernel: Choice = "se",
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
@@ -166,6 +168,10 @@ class RBCM(Estimator):
         self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
         self.n_train_rows_ = len(drawn.y)
 
+    def smaller(self, share: float) -> dict[str, object]:
+        """As many rows to an expert."""
+        return {} if self.n_experts is None else {"n_experts": max(1, round(share * self.n_experts))}
+
     def _start(self, rows: Rows, X: Array, y: Array, rng: np.random.Generator) -> Start:
         """First values by the evidence of a few experts."""
         some = rows.drawn(SAMPLE, rng)
@@ -208,7 +214,7 @@ class RBCM(Estimator):
 
     @property
     def _owner(self) -> Callable[[Rows], ExactOwner]:
-        return partial(ExactOwner, family=families_of(self.kernel).f)
+        return partial(ExactOwner, family=self._families.f)
 
     def _workers(self, flops: float) -> int:
         """Processes for so much work."""

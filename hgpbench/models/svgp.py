@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from hgpbench.fitting.batches import Batches, is_stored, left_in_file
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.fitting.collapsed import fit_sparse, start_sparse
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.minibatch import (
+    FEW_STEPS,
     FIRST_POINTS,
     FIRST_ROWS,
     Precision,
@@ -21,7 +22,6 @@ from hgpbench.fitting.minibatch import (
 )
 from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import N_RESTARTS, Start, told
-from hgpbench.gp.kernels import KernelName
 from hgpbench.gp.stochastic import Method
 from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
@@ -63,8 +63,9 @@ class SVGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -84,6 +85,8 @@ class SVGP(Estimator):
         Inducing inputs X_m.
     scores_ : array of shape (k, 3)
         Iteration, seconds, mean log density of held-out rows; empty without ``holdout``.
+    kernel_ : str
+        The kernel in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -106,7 +109,7 @@ class SVGP(Estimator):
         tol: float = 0.0,
         holdout: float = 0.0,
         n_restarts: int = N_RESTARTS,
-        kernel: KernelName = "se",
+        kernel: Choice = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -153,7 +156,7 @@ class SVGP(Estimator):
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         reporter = partial(self._reporter, callback)
-        families = families_of(self.kernel)
+        families = self._families
         self._fit = fit_by_batches(
             self, X, y, self._scaling, self._first_values, reporter, self._checkpoint, families
         )
@@ -162,11 +165,15 @@ class SVGP(Estimator):
         self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
         self.starts_ = told(self._fit.tried)
 
+    def smaller(self, share: float) -> dict[str, object]:
+        """Steps to tell kernels apart by: their cost does not depend on the rows."""
+        return {"max_iter": min(self.max_iter, FEW_STEPS)}
+
     def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernel and noise from a sparse GP on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
         Xm = inducing_points(X, min(self.n_inducing, FIRST_POINTS), rng)
-        family = families_of(self.kernel).f
+        family = self._families.f
         start = start_sparse("vfe", X, y, Xm, rng, n_restarts=self.n_restarts, run=run, family=family)
         sparse = fit_sparse("vfe", X, y, start.values, max_iter=FIRST_STEPS, run=run, family=family)
         values = {

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from hgpbench.fitting.batches import Batches, is_stored, left_in_file
 from hgpbench.fitting.checks import check_at_least
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.minibatch import (
+    FEW_STEPS,
     FIRST_POINTS,
     FIRST_ROWS,
     Precision,
@@ -22,7 +23,6 @@ from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import N_RESTARTS, Start, told
 from hgpbench.fitting.vshgp import first_values
 from hgpbench.gp import vshgp
-from hgpbench.gp.kernels import Families, KernelName
 from hgpbench.gp.stochastic import Method
 from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
@@ -67,9 +67,10 @@ class SVSHGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
-    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
+    noise_kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
@@ -90,6 +91,8 @@ class SVSHGP(Estimator):
         Inducing inputs X_m and X_u.
     scores_ : array of shape (k, 3)
         Iteration, seconds, mean log density of held-out rows; empty without ``holdout``.
+    kernel_, noise_kernel_ : str
+        The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -113,8 +116,8 @@ class SVSHGP(Estimator):
         tol: float = 0.0,
         holdout: float = 0.0,
         n_restarts: int = N_RESTARTS,
-        kernel: KernelName = "se",
-        noise_kernel: KernelName = "se",
+        kernel: Choice = "se",
+        noise_kernel: Choice = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -172,6 +175,10 @@ class SVSHGP(Estimator):
         self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
         self.starts_ = told(self._fit.tried)
 
+    def smaller(self, share: float) -> dict[str, object]:
+        """Steps to tell kernels apart by: their cost does not depend on the rows."""
+        return {"max_iter": min(self.max_iter, FEW_STEPS)}
+
     def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
         """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
         X, y = batches.sample(FIRST_ROWS, rng)
@@ -181,10 +188,6 @@ class SVSHGP(Estimator):
         Xm, Xu = (place(batches, m, rng) for m in self._sizes)
         kernels = {name: start.values[name] for name in KERNELS}
         return Start(kernels | {"Xm": Xm, "Xu": Xu}, start.evaluations, start.tried)
-
-    @property
-    def _families(self) -> Families:
-        return families_of(self.kernel, self.noise_kernel)
 
     @property
     def _sizes(self) -> tuple[int, int]:

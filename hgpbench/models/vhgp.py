@@ -4,10 +4,9 @@ import numpy as np
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, check_jobs
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import INDUCING, Problem
-from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -26,9 +25,10 @@ class VHGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
-    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
+    noise_kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
@@ -45,6 +45,8 @@ class VHGP(Estimator):
         Prior mean mu_0 of g, the log noise variance.
     lam_ : array of shape (n,)
         Variational parameters, the diagonal of Lambda_nn.
+    kernel_, noise_kernel_ : str
+        The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -57,8 +59,8 @@ class VHGP(Estimator):
         self,
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
-        kernel: KernelName = "se",
-        noise_kernel: KernelName = "se",
+        kernel: Choice = "se",
+        noise_kernel: Choice = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
     ) -> None:
@@ -95,7 +97,7 @@ class VHGP(Estimator):
             rng,
             move_inducing=False,
             n_restarts=self.n_restarts,
-            families=families_of(self.kernel, self.noise_kernel),
+            families=self._families,
         )
         report = self._reporter(callback, len(y))
         self._fit = problem.fit("natural", self.max_iter, report, self.n_jobs)

@@ -7,11 +7,10 @@ import numpy as np
 from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional
-from hgpbench.fitting.kernels import check_kernels, families_of
+from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.placement import inducing_points, n_points
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import Optimizer, Problem
-from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator, refusing
 from hgpbench.prediction import Prediction
 
@@ -26,7 +25,7 @@ class VSHGP(Estimator):
     Parameters
     ----------
     n_inducing_f : int or None, default=None
-        Inducing points m of f; all distinct rows where they are fewer. None for sqrt(2e9 / n) of them, but at
+        Inducing points m of f; all distinct rows where they are fewer. None for sqrt(3e9 / n) of them, but at
         least 100 and at most 500. Their positions X_m are optimised.
     n_inducing_g : int, default=100
         Inducing points u of the log noise variance g, likewise X_u.
@@ -45,9 +44,10 @@ class VSHGP(Estimator):
     initial_lengthscale : float or None, default=None
         Lengthscale of f and of g that "paper" starts from, in the units of the inputs; None for the authors'
         0.5 and 0.2 standard deviations. The other recipes find their own.
-    kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
-        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2.
-    noise_kernel : {"se", "matern12", "matern32", "matern52"}, default="se"
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one with which a smaller fit predicts left-out training rows best.
+    noise_kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
@@ -68,6 +68,8 @@ class VSHGP(Estimator):
         Inducing inputs X_m and X_u.
     lam_ : array of shape (n,)
         Variational parameters, the diagonal of Lambda_nn.
+    kernel_, noise_kernel_ : str
+        The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -91,8 +93,8 @@ class VSHGP(Estimator):
         initial_lengthscale_f: Length | None = None,
         initial_lengthscale_g: Length | None = None,
         initial_lengthscale: float | None = None,
-        kernel: KernelName = "se",
-        noise_kernel: KernelName = "se",
+        kernel: Choice = "se",
+        noise_kernel: Choice = "se",
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -134,7 +136,7 @@ class VSHGP(Estimator):
             rng,
             n_restarts=self.n_restarts,
             authors=authors.values(inputs, scaling, *lengths),
-            families=families_of(self.kernel, self.noise_kernel),
+            families=self._families,
         )
         report = self._reporter(callback, len(y))
         self._fit = problem.fit(self.optimizer, self.max_iter, report, self.n_jobs)
