@@ -1,6 +1,9 @@
 """How fast is F_V with its full gradient? One thread, double precision, everything as a ratio within one run.
 
-    python benchmarks/bound.py [--rounds 30] [--scaling] [--threads] [--no-others]
+    python benchmarks/bound.py [--rounds 30] [--kernels] [--scaling] [--threads] [--no-others]
+
+``--kernels`` compares the kernels instead, f and g having the same, as multiples of the squared exponential's
+time: of the bound with its gradient, and of predictions.
 
 JAX and torch stand beside it where they are installed. Times are CPU time of this process, pinned to one
 core: the least of interleaved rounds, each long enough that a busy machine disturbs all contenders alike.
@@ -27,6 +30,7 @@ from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from hgpbench.gp import vshgp
+from hgpbench.gp.kernels import KERNELS, Families, Family
 from hgpbench.la import JITTER, elementwise, times
 
 SHAPES = [(200, 100, 2), (350, 175, 9), (487, 250, 3), (1000, 300, 11)]
@@ -152,6 +156,25 @@ def predict(shape: tuple[int, int, int], rounds: int) -> str:
     return f"{f'({n}, {m}, {d})':>16} {len(Xs) / best['predict']:14,.0f} {rate:8.1f} {share:9.0%}"
 
 
+def kernels(shape: tuple[int, int, int], rounds: int) -> str:
+    """Time of the bound and of predictions with each kernel, that of the squared exponential being one."""
+    n, m, d = shape
+    X, y, values = draw(n, m, d)
+    Xs = np.random.default_rng(2).normal(size=(2_000, d))
+
+    def calls(family: Family) -> tuple[Call, Call]:
+        workspace = vshgp.Workspace(n, m, m, families=Families(family, family))
+        q_f, q_g = vshgp.posteriors(values, X, y, workspace)
+        return lambda: vshgp.bound(values, X, y, workspace), lambda: (q_f.moments(Xs), q_g.moments(Xs))
+
+    both = {name: calls(family) for name, family in KERNELS.items()}
+    bound, predict = (race({name: both[name][i] for name in both}, rounds) for i in range(2))
+    row = f"{f'({n}, {m}, {d})':>16} {bound['se'] * 1e3:8.2f}"
+    for best in (bound, predict):
+        row += " ".join(["", *(f"{best[name] / best['se']:9.2f}" for name in both if name != "se")])
+    return row
+
+
 def cost(n: int, m: int, d: int) -> tuple[float, float]:
     """CPU seconds and peak megabytes of one evaluation."""
     X, y, values = draw(n, m, d)
@@ -199,6 +222,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=30, help="interleaved rounds; the least time counts")
+    parser.add_argument("--kernels", action="store_true", help="compare kernels")
     parser.add_argument("--scaling", action="store_true", help="also cost and memory from n = 1e3 to 1e5")
     parser.add_argument("--no-others", action="store_true", help="leave JAX and torch out")
     parser.add_argument("--threads", action="store_true", help="compare ways to use two cores")
@@ -217,6 +241,13 @@ def main() -> None:
     installed = [name for name in OTHERS if importlib.util.find_spec(name) and not options.no_others]
     with threadpool_limits(1):
         print(conditions())
+        if options.kernels:
+            rough = [name for name in KERNELS if name != "se"]
+            print(f"{'':>25} {'bound':>29} {'predictions':>29}")
+            print(f"{'(n, m = u, d)':>16} {'se: ms':>8}" + "".join(f" {name:>9}" for name in rough + rough))
+            for shape in [*SHAPES, TALL_SHAPES[0]]:
+                print(kernels(shape, options.rounds), flush=True)
+            return
         header = f"{'(n, m = u, d)':>16} {'ms':>8} {'GFLOP/s':>8} {'of gemm':>9} {'of own':>9}"
         header += f" {'of peak':>9} {'MB':>8}"
         header += "".join(f" {name + ' ms':>9} {'':>7}" for name in installed)

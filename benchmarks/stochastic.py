@@ -66,7 +66,7 @@ class Ours:
 
     def __call__(self) -> tuple[float, Values, dict[str, Natural]]:
         q = {letter: one.q for letter, one in self.naturals.items()}
-        bound, pulls = factorised.evaluate(self.values, q, self.X, self.y, N, self.workspace)
+        bound, _, pulls = factorised.evaluate(self.values, q, self.X, self.y, N, self.workspace)
         moved: dict[str, Natural] = {}
 
         def move(letter: str) -> None:

@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
 from hgpbench.gp import collapsed, vshgp
+from hgpbench.gp.kernels import KERNELS, Families
 from hgpbench.gp.process import Process
-from tests.gp.reference import collapsed_values, dense_q_g, draw, kernel, prior, relative_error
+from hgpbench.gp.tasks import serially
+from tests.gp.reference import DEFINITIONS, collapsed_values, dense_q_g, draw, prior, relative_error
 
 X, Y, FULL = draw(seed=11, n=35)
 SPARSE = collapsed_values(FULL)
@@ -16,50 +18,67 @@ DENSE = SPARSE | {"Xm": X, "ell": np.full(3, 0.5)}
 KINDS = ("vfe", "fitc")
 
 
-def sparse(values, kind, jitter=0.0):
-    return collapsed.bound(values, X, Y, Process(len(X), len(values["Xm"])), kind, jitter)
+@pytest.fixture(params=KERNELS)
+def kernel(request) -> str:
+    return request.param
 
 
-def exact_evidence(values) -> float:
-    K = kernel(X, X, values["s2_k"], values["ell"]) + float(values["sigma2"]) * np.eye(len(X))
-    return float(multivariate_normal(cov=K).logpdf(Y))
+def memory(m: int, kernel: str) -> Process:
+    return Process(len(X), m, serially, KERNELS[kernel])
+
+
+def workspace(kernel: str) -> vshgp.Workspace:
+    families = Families(KERNELS[kernel], KERNELS[kernel])
+    return vshgp.Workspace(len(X), len(FULL["Xm"]), len(FULL["Xu"]), families=families)
+
+
+def sparse(values, kind, kernel, jitter=0.0):
+    return collapsed.bound(values, X, Y, memory(len(values["Xm"]), kernel), kind, jitter)
+
+
+def exact_covariance(values, kernel) -> np.ndarray:
+    K = DEFINITIONS[kernel](X, X, values["s2_k"], values["ell"])
+    return K + float(values["sigma2"]) * np.eye(len(X))
+
+
+def exact_evidence(values, kernel) -> float:
+    return float(multivariate_normal(cov=exact_covariance(values, kernel)).logpdf(Y))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_inducing_points_at_the_data_give_the_exact_evidence(kind):
-    assert sparse(DENSE, kind).value == pytest.approx(exact_evidence(DENSE), rel=1e-12)
+def test_inducing_points_at_the_data_give_the_exact_evidence(kind, kernel):
+    expected = exact_evidence(DENSE, kernel)
+    assert sparse(DENSE, kind, kernel).value == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["s2_k", "ell", "sigma2"])
-def test_there_both_gradients_are_that_of_the_evidence(name):
+def test_there_both_gradients_are_that_of_the_evidence(name, kernel):
     # At Xm = X the trace term and its derivative by the kernel vanish.
-    found = [sparse(DENSE, kind).grads[name] for kind in KINDS]
+    found = [sparse(DENSE, kind, kernel).grads[name] for kind in KINDS]
     assert relative_error(found[0], found[1]) < 1e-9
     step, expected = 1e-6, np.empty(DENSE[name].shape)
     for index in np.ndindex(expected.shape):
         move = np.zeros(DENSE[name].shape)
         move[index] = step
-        up, down = (exact_evidence(DENSE | {name: DENSE[name] + sign * move}) for sign in (1, -1))
+        up, down = (exact_evidence(DENSE | {name: DENSE[name] + sign * move}, kernel) for sign in (1, -1))
         expected[index] = (up - down) / (2 * step)
     assert relative_error(found[0], expected) < 1e-7
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_there_prediction_is_the_exact_gp(kind):
+def test_there_prediction_is_the_exact_gp(kind, kernel):
     Xs = np.random.default_rng(12).normal(size=(9, 3))
-    K = kernel(X, X, DENSE["s2_k"], DENSE["ell"]) + float(DENSE["sigma2"]) * np.eye(len(X))
-    Ksn = kernel(Xs, X, DENSE["s2_k"], DENSE["ell"])
-    mu, s2 = collapsed.posterior(DENSE, X, Y, Process(len(X), len(X)), kind, jitter=0.0).moments(Xs)
+    K, Ksn = exact_covariance(DENSE, kernel), DEFINITIONS[kernel](Xs, X, DENSE["s2_k"], DENSE["ell"])
+    mu, s2 = collapsed.posterior(DENSE, X, Y, memory(len(X), kernel), kind, jitter=0.0).moments(Xs)
     assert_allclose(mu, Ksn @ np.linalg.solve(K, Y), rtol=1e-9, atol=1e-12)
     assert_allclose(s2, float(DENSE["s2_k"]) - np.diag(Ksn @ np.linalg.solve(K, Ksn.T)), rtol=1e-9)
 
 
-def test_vshgp_without_noise_process_is_vsgp():
+def test_vshgp_without_noise_process_is_vsgp(kernel):
     # The clean limit is k_g -> 0: r = exp(mu0), and the price of g vanishes with it (maths: erratum 9).
     quiet = FULL | {"s2_kg": np.asarray(1e-13)}
-    workspace = vshgp.Workspace(len(X), len(FULL["Xm"]), len(FULL["Xu"]))
-    found = vshgp.bound(quiet, X, Y, workspace)
-    expected = sparse(SPARSE | {"sigma2": np.exp(FULL["mu0"])}, "vfe", jitter=1e-6)
+    found = vshgp.bound(quiet, X, Y, workspace(kernel))
+    expected = sparse(SPARSE | {"sigma2": np.exp(FULL["mu0"])}, "vfe", kernel, jitter=1e-6)
     assert found.value == pytest.approx(expected.value, rel=1e-11)
     assert relative_error(found.grads["Xm"], expected.grads["Xm"]) < 1e-10
     # by mu0 the noise variance e^mu0 moves
@@ -68,14 +87,13 @@ def test_vshgp_without_noise_process_is_vsgp():
     )
 
 
-def test_prior_noise_process_costs_a_quarter_of_its_variance():
+def test_prior_noise_process_costs_a_quarter_of_its_variance(kernel):
     # lambda = 0 is q(g_u) = p(g_u) up to the tied mean; with the mean free at zero it is the prior itself.
     still = FULL | {"lam": np.full(len(X), 1e-14), "w": np.zeros(len(FULL["Xu"]))}
     s2_kg = float(FULL["s2_kg"]) * (1 + 1e-6)
-    workspace = vshgp.Workspace(len(X), len(FULL["Xm"]), len(FULL["Xu"]))
-    found = vshgp.bound(still, X, Y, workspace).value
+    found = vshgp.bound(still, X, Y, workspace(kernel)).value
     shrunk = SPARSE | {"sigma2": np.exp(FULL["mu0"] - 0.5 * s2_kg)}
-    expected = sparse(shrunk, "vfe", jitter=1e-6).value - 0.25 * len(X) * s2_kg
+    expected = sparse(shrunk, "vfe", kernel, jitter=1e-6).value - 0.25 * len(X) * s2_kg
     assert found == pytest.approx(expected, rel=1e-11)
 
 
@@ -99,8 +117,7 @@ def dense_f(values, mu_m: np.ndarray, S_m: np.ndarray, jitter: float) -> float:
 
 
 def test_f_at_its_best_q_is_f_v_and_lower_elsewhere():
-    workspace = vshgp.Workspace(len(X), len(FULL["Xm"]), len(FULL["Xu"]))
-    FV = vshgp.bound(FULL, X, Y, workspace).value
+    FV = vshgp.bound(FULL, X, Y, workspace("se")).value
     Kmm, Knm, _ = prior(X, FULL["Xm"], FULL["s2_kf"], FULL["ell_f"], 1e-6)
     _, _, mu_g, s2_g, _ = dense_q_g(FULL, X, 1e-6)
     rho = np.exp(0.5 * s2_g - mu_g)

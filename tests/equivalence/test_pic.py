@@ -6,8 +6,10 @@ from numpy.testing import assert_allclose
 
 from hgpbench.gp import collapsed
 from hgpbench.gp.exact import ExactProblem
+from hgpbench.gp.kernels import KERNELS, Family
 from hgpbench.gp.pic import Blocks
 from hgpbench.gp.process import Process
+from hgpbench.gp.tasks import serially
 from tests.gp.reference import collapsed_values, draw, relative_error
 
 X, Y, FULL = draw(seed=21, n=36)
@@ -16,8 +18,14 @@ XS = np.random.default_rng(22).normal(size=(9, 3))
 N, M = len(X), len(VALUES["Xm"])
 
 
-def test_one_block_is_the_exact_gp():
-    found, expected = Blocks(X, Y, [0, N]).evidence(VALUES), ExactProblem(X, Y).evidence(VALUES)
+@pytest.fixture(params=KERNELS)
+def family(request) -> Family:
+    return KERNELS[request.param]
+
+
+def test_one_block_is_the_exact_gp(family):
+    found = Blocks(X, Y, [0, N], family=family).evidence(VALUES)
+    expected = ExactProblem(X, Y, family).evidence(VALUES)
     assert found.value == pytest.approx(expected.value, rel=1e-13)
     for name, grad in expected.grads.items():
         assert relative_error(found.grads[name], grad) < 1e-11
@@ -25,16 +33,17 @@ def test_one_block_is_the_exact_gp():
     assert np.abs(found.grads["Xm"]).max() < 1e-11 * np.abs(found.grads["ell"]).max()
 
 
-def test_one_block_predicts_as_the_exact_gp():
-    mu, s2 = Blocks(X, Y, [0, N]).posterior(VALUES).moments(XS, np.zeros(len(XS), dtype=int))
-    mu_exact, s2_exact = ExactProblem(X, Y).posterior(VALUES).moments(XS)
+def test_one_block_predicts_as_the_exact_gp(family):
+    block = Blocks(X, Y, [0, N], family=family)
+    mu, s2 = block.posterior(VALUES).moments(XS, np.zeros(len(XS), dtype=int))
+    mu_exact, s2_exact = ExactProblem(X, Y, family).posterior(VALUES).moments(XS)
     assert_allclose(mu, mu_exact, rtol=1e-10, atol=1e-12)
     assert_allclose(s2, s2_exact, rtol=1e-10)
 
 
-def test_blocks_of_one_row_are_fitc():
-    found = Blocks(X, Y, range(N + 1)).evidence(VALUES)
-    expected = collapsed.bound(VALUES, X, Y, Process(N, M), "fitc")
+def test_blocks_of_one_row_are_fitc(family):
+    found = Blocks(X, Y, range(N + 1), family=family).evidence(VALUES)
+    expected = collapsed.bound(VALUES, X, Y, Process(N, M, serially, family), "fitc")
     assert found.value == pytest.approx(expected.value, rel=1e-13)
     for name, grad in expected.grads.items():
         assert relative_error(found.grads[name], grad) < 1e-11
@@ -51,11 +60,11 @@ def test_blocks_of_one_row_predict_as_fitc_at_inducing_points():
 
 
 @pytest.mark.parametrize("starts", [[0, N], [0, 5, 6, 20, N], list(range(N + 1))])
-def test_inducing_points_at_the_data_leave_nothing_to_the_blocks(starts):
+def test_inducing_points_at_the_data_leave_nothing_to_the_blocks(starts, family):
     # Short lengthscales keep K(X, X) well conditioned, so that no jitter is needed.
     values = VALUES | {"Xm": X, "ell": np.full(3, 0.5)}
-    found = Blocks(X, Y, starts).evidence(values, jitter=0.0)
-    expected = Blocks(X, Y, [0, N]).evidence(values, jitter=0.0)
+    found = Blocks(X, Y, starts, family=family).evidence(values, jitter=0.0)
+    expected = Blocks(X, Y, [0, N], family=family).evidence(values, jitter=0.0)
     assert found.value == pytest.approx(expected.value, rel=1e-12)
     assert relative_error(found.grads["ell"], expected.grads["ell"]) < 1e-9
 

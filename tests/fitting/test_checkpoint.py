@@ -23,8 +23,16 @@ FITS = {
     # The guard ends its passes at the close of a window, every twelve steps; settling follows.
     "dvshgp guarded": DVSHGP(**SMALL | {"random_state": 4}, optimizer="natural(n_passes=20)"),
     "dvshgp to its limit": DVSHGP(**SMALL, optimizer="natural(n_passes=6, guard=false)"),
-    "dvshgp, two workers": DVSHGP(**SMALL | {"n_experts": 20}, optimizer="natural(n_passes=2)", n_jobs=2),
-    "svshgp": SVSHGP(8, 5, batch_size=50, max_iter=24, random_state=0),
+    "dvshgp, two workers": DVSHGP(
+        **SMALL | {"n_experts": 20},
+        optimizer="natural(n_passes=2)",
+        kernel="matern32",
+        noise_kernel="matern52",
+        n_jobs=2,
+    ),
+    "svshgp": SVSHGP(
+        8, 5, batch_size=50, max_iter=24, kernel="matern12", noise_kernel="matern32", random_state=0
+    ),
     "svshgp that stands still": SVSHGP(
         8, 5, batch_size=50, max_iter=400, tol=0.5, holdout=0.1, random_state=0
     ),
@@ -132,6 +140,8 @@ def test_a_checkpoint_of_another_problem_is_not_used(tmp_path: Path, monkeypatch
     for other in (
         DVSHGP(**SMALL, optimizer="natural(n_passes=3)"),
         DVSHGP(**SMALL | {"random_state": 1}, optimizer="natural(n_passes=2)"),
+        DVSHGP(**SMALL, optimizer="natural(n_passes=2)", kernel="matern52"),
+        DVSHGP(**SMALL, optimizer="natural(n_passes=2)", noise_kernel="matern52"),
     ):
         plain = other.fit(X, y).elbo_
         assert other.fit(X, y, checkpoint=path).elbo_ == plain

@@ -65,6 +65,27 @@ def test_the_squared_exponential_needs_no_memory_for_slopes(inputs):
     assert KERNELS["matern32"](1.7, ELL).beside(K) is not K
 
 
+def test_equal_inputs_are_at_distance_zero(kernel):
+    """Whatever round-off does to distances of inputs that lie hundreds of lengthscales from their middle."""
+    X = 300.0 * np.random.default_rng(RNG_SEED).normal(size=(200, 4))
+    doubled = np.concatenate([X, X])
+    (X_aug,) = augmented(kernel, doubled)
+    K, D = kernel.matrices(X_aug, X_aug)
+    same = np.equal.outer(np.arange(400) % 200, np.arange(400) % 200)
+    assert_allclose(K[same], kernel.s2_k, rtol=1e-9 if type(kernel) is KERNELS["se"] else 0.0)
+    assert_allclose(K, K.T, rtol=1e-9, atol=1e-15)
+    assert np.isfinite(D).all()
+    np.linalg.cholesky(K + 1e-6 * kernel.s2_k * np.eye(400))
+
+
+def test_the_slope_at_the_cusp_is_zero():
+    kernel = KERNELS["matern12"](1.7, ELL)
+    A, D = np.array([0.0, -1e-12]), np.empty(2)
+    kernel.fill(A, D)
+    assert D[0] == 0.0
+    assert D[1] == pytest.approx(1.7 / np.sqrt(2e-12), rel=1e-5)
+
+
 def test_a_common_shift_of_all_inputs_costs_no_precision(kernel, inputs):
     X, Z = inputs
     X, Z = np.round(X, 3), np.round(Z, 3)

@@ -1,4 +1,4 @@
-"""What every entry of MODELS must do, whatever its mathematics."""
+"""What every entry of MODELS must do, whatever its mathematics and whatever its kernels."""
 
 import inspect
 import pickle
@@ -9,13 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad_vec
 from sklearn.base import clone
 
-from hgpbench.models import MODELS
+from hgpbench.models import DVSHGP
 from hgpbench.models.base import Estimator
 from hgpbench.prediction import Prediction
-from tests.models.zoo import draw, make
+from tests.models.zoo import VARIANTS, draw, kind, make
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(scope="module", params=VARIANTS)
 def name(request) -> str:
     return request.param
 
@@ -31,7 +31,7 @@ def scores(prediction: Prediction, y: np.ndarray, scale: float) -> np.ndarray:
 
 
 def test_it_says_what_it_is(name):
-    model = MODELS[name]
+    model = kind(name)
     first_line = inspect.getdoc(model).splitlines()[0]
     assert first_line.endswith(".")
     assert "(" in model.reference
@@ -108,6 +108,17 @@ def test_it_learns_something(name, fitted):
     assert error > 0.9 if name == "mean" else error < 0.45
 
 
+def test_far_from_the_rows_it_predicts_the_prior(fitted):
+    if not hasattr(fitted, "signal_var_f_"):
+        return
+    far = fitted.predict_dist(np.array([[1e4, -1e4], [1e9, 1e9]]))
+    assert_allclose(far.f_mean, draw(80)[1].mean(), rtol=1e-9)
+    assert_allclose(far.f_var, fitted.signal_var_f_, rtol=1e-4)  # which is the largest jitter
+    if hasattr(fitted, "noise_mean_"):
+        assert_allclose(far.g_mean, fitted.noise_mean_, rtol=1e-9)
+        assert_allclose(far.g_var, fitted.signal_var_g_, rtol=1e-4)
+
+
 def test_one_seed_repeats(name, fitted):
     X, _ = draw(20, seed=5)
     again = make(name).fit(*draw(80))
@@ -135,7 +146,7 @@ def test_fitting_leaves_the_data_alone(name):
 # An optimiser amplifies round-off from one iteration to the next, and where it ends depends on it; a few
 # iterations tell whether the estimator's arithmetic is free of units and of order, to many digits.
 def few(name: str, **changes) -> Estimator:
-    limit = {"optimizer": "natural(n_passes=3)"} if name == "dvshgp" else {"max_iter": 3}
+    limit = {"optimizer": "natural(n_passes=3)"} if kind(name) is DVSHGP else {"max_iter": 3}
     return make(name, **limit, **changes)
 
 
@@ -176,7 +187,7 @@ def test_the_order_of_rows_does_not_matter(name, brief):
 
 
 def test_without_standardisation_it_works_in_the_given_units(name, brief):
-    if "standardize" not in MODELS[name]().get_params():
+    if "standardize" not in kind(name)().get_params():
         return
     X, y = draw(80)
     shift, scale = X.mean(axis=0), X.std(axis=0)

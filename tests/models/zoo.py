@@ -15,11 +15,21 @@ SMALL = {
     "max_iter": 30,
 }
 
+WITH_KERNELS = [name for name, kind in MODELS.items() if "kernel" in kind().get_params()]
+ROUGH = {"kernel": "matern32", "noise_kernel": "matern12"}
+VARIANTS = [*MODELS, *(f"{name}, rough" for name in WITH_KERNELS)]
+"""Every model, and once more with other kernels than the squared exponential."""
+
+
+def kind(name: str) -> type[Estimator]:
+    """The class of a model or of one of its variants."""
+    return MODELS[name.removesuffix(", rough")]
+
 
 def make(name: str, **changes) -> Estimator:
     """The model at a size for tests, with a seed where it takes one."""
-    model = MODELS[name]()
-    wanted = {"random_state": 3, **SMALL, **changes}
+    model = kind(name)()
+    wanted = {"random_state": 3, **SMALL, **(ROUGH if name.endswith(", rough") else {}), **changes}
     return model.set_params(**{key: value for key, value in wanted.items() if key in model.get_params()})
 
 
