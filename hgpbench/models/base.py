@@ -41,6 +41,9 @@ Given = ParamSpec("Given")
 FARTHEST = 1e100
 """Standard deviations from the training rows beyond which a row to predict is no farther."""
 
+FEW_ITERATIONS = 40
+"""Of an optimiser, that tell kernels apart."""
+
 LARGEST_UNSCALED = 1e60
 """Spread of a target that is not standardised: squares of variances must not overflow, nor their inverses."""
 
@@ -136,8 +139,8 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
         """Predict at scaled inputs, for the scaled target."""
 
     def smaller(self, share: float) -> dict[str, object]:
-        """Parameters for a fit to a ``share`` of the rows: what has to shrink with them."""
-        return {}
+        """Parameters for a fit to a ``share`` of the rows that only has to tell kernels apart."""
+        return {"max_iter": min(self.max_iter, FEW_ITERATIONS)} if hasattr(self, "max_iter") else {}
 
     def _choose_kernels(self, X: Array, y: Array) -> None:
         """Find out which kernels to use, for models that have some."""

@@ -154,7 +154,8 @@ class DPIC(Estimator):
 
     def smaller(self, share: float) -> dict[str, object]:
         """As many rows to a block."""
-        return {} if self.n_blocks is None else {"n_blocks": max(1, round(share * self.n_blocks))}
+        smaller = super().smaller(share)
+        return smaller if self.n_blocks is None else smaller | {"n_blocks": max(1, round(share * self.n_blocks))}
 
     def _start(self, rows: Rows, Xm: Array, rng: np.random.Generator, run: Run) -> Start:
         """First values by the evidence of some blocks."""

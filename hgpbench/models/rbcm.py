@@ -170,7 +170,8 @@ class RBCM(Estimator):
 
     def smaller(self, share: float) -> dict[str, object]:
         """As many rows to an expert."""
-        return {} if self.n_experts is None else {"n_experts": max(1, round(share * self.n_experts))}
+        smaller = super().smaller(share)
+        return smaller if self.n_experts is None else smaller | {"n_experts": max(1, round(share * self.n_experts))}
 
     def _start(self, rows: Rows, X: Array, y: Array, rng: np.random.Generator) -> Start:
         """First values by the evidence of a few experts."""
