@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hgpbench.columns import Array
+from hgpbench.columns import Array, divisors
 from hgpbench.fitting.values import Values
 
 FLOOR = 1e-6  # of the variance of y, under squared residuals: a zero has no logarithm
@@ -37,9 +37,8 @@ def perturbed(first: Values, rng: np.random.Generator) -> Values:
 
 
 def spread(X: Array) -> Array:
-    """Standard deviation per column; one where the column is constant."""
-    std = X.std(axis=0)
-    return np.where(std > 0.0, std, 1.0)
+    """Standard deviation per column; one where the column is constant up to round-off."""
+    return divisors(X)
 
 
 def authors_values(unit: Array, variance: float = 1.0) -> Values:

@@ -15,6 +15,7 @@ from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
+from hgpbench.scaling import is_constant
 
 Optimizer = Literal["lbfgs", "cg"]
 VAR_LOG_CHI2 = np.pi**2 / 2  # of one degree of freedom: where the scatter of log squared residuals starts
@@ -92,7 +93,7 @@ class EHSoD(Estimator):
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         rows = _subset(X, y, self.subset_size, rng)
         inputs, target = scaling.inputs(X[rows]), scaling.target(y[rows])
-        if np.ptp(target) == 0.0:
+        if is_constant(target):
             raise FitError(
                 f"the {len(rows):,} targets of the subset are all {y[rows[0]]:g}: take a larger subset_size "
                 "or another random_state"
