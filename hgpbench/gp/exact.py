@@ -53,6 +53,11 @@ class ExactPosterior:
     alpha: Array
     kd: float
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it holds beside the rows."""
+        return self.Linv.nbytes + self.alpha.nbytes
+
     def moments(self, Xs: Array, silent: float = 0.0, chunk: int = CHUNK) -> tuple[Array, Array]:
         """Mean and variance of f at ``Xs`` (s, d), each (s,), by ``chunk`` bytes at most: O(n^2) a point.
 
