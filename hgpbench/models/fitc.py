@@ -7,12 +7,16 @@ from hgpbench.fitting.collapsed import fit_from_guess
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
+MEDIAN_CHI2 = 0.45493642311957283  # of one degree of freedom
+JUDGED_ROWS = 20_000  # training rows whose residuals suffice
+
 
 class FITC(Estimator):
     """Sparse GP with the fully independent training conditional and constant noise, by L-BFGS.
 
     O(n m^2) an iteration. What the inducing points leave unexplained counts as noise of each point, so the
-    evidence of this approximate prior is no bound on that of the exact GP.
+    evidence of this approximate prior is no bound on that of the exact GP. It may even take all noise for
+    unexplained and none for noise: then y is called certain next to inducing points, where it is not.
 
     Parameters
     ----------
@@ -20,6 +24,9 @@ class FITC(Estimator):
         Inducing points m; all distinct rows where they are fewer. Their positions X_m are optimised.
     max_iter : int, default=200
         Most iterations of L-BFGS.
+    noise_floor : bool, default=True
+        Predict with no less noise than a robust variance of the residuals of the training rows, their median
+        square over that of a normal variable. Without it, as in the paper, single rows cost 160 nats.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -34,7 +41,9 @@ class FITC(Estimator):
     signal_var_f_ : float
         Signal variance sigma^2_s of f.
     noise_var_ : float
-        Noise variance sigma^2_eps.
+        Noise variance sigma^2_eps, as it was learned.
+    noise_floor_ : float
+        The least noise variance of a prediction; zero without ``noise_floor``.
     inducing_f_ : array of shape (m, d)
         Inducing inputs X_m.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -47,12 +56,14 @@ class FITC(Estimator):
         self,
         n_inducing: int = 100,
         max_iter: int = 200,
+        noise_floor: bool = True,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.n_inducing = n_inducing
         self.max_iter = max_iter
+        self.noise_floor = noise_floor
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -63,10 +74,11 @@ class FITC(Estimator):
         check_jobs(self.n_jobs)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        inputs, target = self._scaling.inputs(X), self._scaling.target(y)
         self._fit = fit_from_guess(
             "fitc",
-            self._scaling.inputs(X),
-            self._scaling.target(y),
+            inputs,
+            target,
             self.n_inducing,
             np.random.default_rng(self.random_state),
             max_iter=self.max_iter,
@@ -75,6 +87,18 @@ class FITC(Estimator):
         )
         self._keep(self._fit.result, len(y))
         self._tell(self._fit.values)
+        self._floor = self._residual_variance(inputs, target) if self.noise_floor else 0.0
+        self.noise_floor_ = self._floor * self._scaling.y_scale**2
+
+    def _residual_variance(self, X: Array, y: Array) -> float:
+        """A variance of the residuals at training rows that a few large ones do not move.
+
+        Left-out residuals are no better a guide: inducing points lie where they explain the very rows.
+        """
+        rows = slice(None, None, -(-len(y) // JUDGED_ROWS))
+        return (
+            float(np.median((y[rows] - self._fit.prediction(X[rows], self.n_jobs).mean) ** 2)) / MEDIAN_CHI2
+        )
 
     def _moments(self, X: Array) -> Prediction:
-        return self._fit.prediction(X, self.n_jobs)
+        return self._fit.prediction(X, self.n_jobs, self._floor)
