@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+ROUND_OFF = 10 * float(np.finfo(float).eps)  # of a column's largest magnitude: smaller deviations are none
 CHUNK = 65_536  # rows at a time, so that two million rows need no second copy
 
 
@@ -32,4 +33,14 @@ def moments(table: Array) -> tuple[Array, Array]:
     for rows in chunks(n):
         square += np.square(table[rows] / unit - origin - mean).sum(axis=0) / n
     spread = np.sqrt(square)
-    return (origin + mean) * unit, np.where(spread <= 10 * np.finfo(float).eps, 0.0, spread * unit)
+    return (origin + mean) * unit, np.where(spread <= ROUND_OFF, 0.0, spread * unit)
+
+
+def divisors(table: Array) -> Array:
+    """Standard deviation of each column to divide by: one where it is constant up to round-off.
+
+    A column that varies in a table may be constant in some of its rows, and numpy's deviation of equal
+    numbers is not zero: their mean is rounded.
+    """
+    std = moments(table)[1]
+    return np.where(std > 0.0, std, 1.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hgpbench.columns import CHUNK, chunks, moments
+from hgpbench.columns import CHUNK, chunks, divisors, moments
 
 
 def test_chunks_cover_every_row_once() -> None:
@@ -25,3 +25,10 @@ def test_moments_hold_at_any_magnitude_and_offset(magnitude: float) -> None:
 def test_a_constant_column_has_no_deviation(value: float) -> None:
     mean, std = moments(np.full((CHUNK + 3, 1), value))
     assert (mean[0], std[0]) == (value, 0.0)
+
+
+def test_a_column_is_divided_by_its_deviation_or_by_one() -> None:
+    column, rounded = np.arange(999.0), np.where(np.arange(999) % 2, 0.3, 0.1 + 0.2)
+    alike = np.full(999, 0.3)
+    assert alike.std() > 0.0  # numpy's is round-off
+    assert_allclose(divisors(np.column_stack([column, rounded, alike])), [column.std(), 1.0, 1.0])

@@ -112,6 +112,16 @@ def test_a_column_that_differs_by_rounding_only_counts_as_constant() -> None:
     X = np.where(np.arange(100) % 2, 0.3, 0.1 + 0.2)[:, None]  # 0.30000000000000004
     scaling = Scaling.of(X, np.arange(100.0))
     assert scaling.x_scale[0] == 1.0
+    # About zero the rounding would be all that is left, and look like a spread.
+    assert (scaling.inputs(X) == 0.0).all()
+    np.testing.assert_allclose(scaling.inputs(np.array([[0.3 + 1e-9], [1.3]])), [[1e-9], [1.0]], rtol=1e-6)
+
+
+def test_a_constant_column_with_one_rounded_value_among_many_is_zero() -> None:
+    X = np.full((100_000, 1), 0.3)
+    X[7] *= 1 + 1e-13
+    scaling = Scaling.of(X, np.arange(100_000.0))
+    assert (scaling.inputs(X) == 0.0).all()
 
 
 def test_a_far_off_mean_costs_the_spread_no_digits(rng: np.random.Generator) -> None:

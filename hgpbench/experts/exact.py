@@ -1,10 +1,12 @@
 """Exact-GP experts that share their hyper-parameters: evidence for training, committee sums for prediction.
 
 Questions name lanes of experts (see ``pool``) and are answered with one sum per lane, over its experts in
-order. Factors are made when needed and forgotten: those of 2,000 experts with 1,000 rows would fill 16 GB.
+order. Factors are made when needed, and a limited number of them is kept for the next prediction: those of
+2,000 experts with 1,000 rows would fill 16 GB.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -12,12 +14,13 @@ from numpy.linalg import LinAlgError
 from hgpbench.columns import Array
 from hgpbench.experts.contribution import Contribution, missing, total
 from hgpbench.experts.memory import CHUNK, Needs
-from hgpbench.experts.reach import Reach
+from hgpbench.experts.reach import Boxes, Reach
+from hgpbench.experts.recent import Recent
 from hgpbench.experts.rows import Numbers, Rows
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
-from hgpbench.gp.exact import ExactProblem
-from hgpbench.gp.kernels import SEARD, Family
+from hgpbench.gp.exact import ExactPosterior, ExactProblem
+from hgpbench.gp.kernels import SEARD, Family, Stationary
 from hgpbench.gp.params import Bound, Layout
 from hgpbench.la import JITTER
 
@@ -45,6 +48,14 @@ def needs(rows: Rows) -> Needs:
     )
 
 
+def boxes(rows: Rows) -> Boxes:
+    """The boxes of the experts' rows."""
+    starts = rows.starts[:-1]
+    return Boxes(
+        np.minimum.reduceat(rows.X, starts), np.maximum.reduceat(rows.X, starts), rows.sizes.astype(float)
+    )
+
+
 def reach(rows: Rows, kind: Kind, Xs: Array, tolerance: float, values: Values) -> Reach:
     """What a committee of these experts is asked; an expert has y^T A^-1 y <= |y|^2 / noise."""
     energy = float(np.max(np.add.reduceat(rows.y**2, rows.starts[:-1]))) / least_noise(values)
@@ -57,10 +68,15 @@ def least_noise(values: Values) -> float:
 
 
 class ExactOwner:
-    """The experts of a worker: what the model may ask about them. It keeps nothing but their rows."""
+    """The experts of a worker: what the model may ask about them. It keeps nothing but their rows.
 
-    def __init__(self, rows: Rows, family: Family = SEARD) -> None:
-        self._rows, self._family = rows, family
+    ``recent`` are posteriors, at the values that it is asked about, that earlier predictions have left.
+    """
+
+    def __init__(
+        self, rows: Rows, family: Family = SEARD, recent: Recent[ExactPosterior] | None = None
+    ) -> None:
+        self._rows, self._family, self._recent = rows, family, recent
 
     def evidence(self, numbers: Numbers, n_lanes: int, values: Values) -> list[Contribution]:
         """Log evidence of the experts of each lane, with derivatives: n_i^3 flops each."""
@@ -73,7 +89,18 @@ class ExactOwner:
 
         Per expert n_i^3 / 3 flops, then n_i^2 for each point where it is not silent.
         """
-        return [self._confer(self._members(lane, n_lanes), values, reach, chunk) for lane in numbers]
+        # With A >= noise I, an expert explains k*^T A^-1 k* <= |k*|^2 / noise of the prior variance.
+        kernel = self._kernel(values)
+        silent = reach.share * kernel.s2_k * least_noise(values)
+        asked = reach.within(boxes(self._rows), kernel, silent)
+        sums = []
+        for lane in numbers:
+            experts = [number for number in self._members(lane, n_lanes) if asked[number]]
+            sums.append(self._confer(experts, values, reach, silent, chunk))
+        return sums
+
+    def _kernel(self, values: Values) -> Stationary:
+        return self._family(float(values["s2_k"]), values["ell"])
 
     def _members(self, lane: int, n_lanes: int) -> range:
         return range(lane, len(self._rows.sizes), n_lanes)
@@ -91,21 +118,24 @@ class ExactOwner:
             heard.append(Contribution(bound.value, bound.jitter, layout.pack(bound.grads)))
         return total(heard)
 
-    def _confer(self, experts: Iterable[int], values: Values, reach: Reach, chunk: int) -> Array:
-        """The sums over these experts, each of them silent where that is negligible.
-
-        With A >= noise I, an expert explains k*^T A^-1 k* <= |k*|^2 / noise of the prior variance.
-        """
-        kernel = self._family(float(values["s2_k"]), values["ell"])
-        silent = reach.share * kernel.s2_k * least_noise(values)
+    def _confer(
+        self, experts: Iterable[int], values: Values, reach: Reach, silent: float, chunk: int
+    ) -> Array:
+        """The sums over these experts, each of them silent where |k*|^2 <= ``silent``."""
+        kernel = self._kernel(values)
         committee = reach.committee(0.0, kernel.s2_k)
+        recent = self._recent or Recent()
         for number in experts:
             X, y = self._rows.of(number)
             points = reach.near(X, kernel, silent)
             if len(points):
-                posterior = ExactProblem(X, y, self._family).posterior(values)
+                posterior = recent.obtain(number, partial(_posterior, X, y, self._family, values))
                 committee.add(points, *posterior.moments(reach.Xs[points], silent, chunk))
         return committee.sums
+
+
+def _posterior(X: Array, y: Array, family: Family, values: Values) -> ExactPosterior:
+    return ExactProblem(X, y, family).posterior(values)
 
 
 def evidence(answers: Sequence[Contribution], values: Values, scale: float = 1.0) -> Bound:

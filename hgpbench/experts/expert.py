@@ -212,7 +212,7 @@ class Expert:
     def posteriors(
         self, shared: Values, memory: vshgp.Workspace, letters: str = "fg"
     ) -> dict[str, Posterior]:
-        """q(f*) and q(g*), or one of them, rebuilt: too large to keep for all experts."""
+        """q(f*) and q(g*), or one of them, rebuilt: too large to belong to the model."""
         values, mu0, posteriors = shared | self.values, float(shared["mu0"]), {}
         g = vshgp.project_g(values, self.X, memory)
         if "f" in letters:

@@ -1,8 +1,8 @@
 """A fit of DVSHGP from rows to parameters, and the committee that they make: what the estimator delegates."""
 
 import time
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from hgpbench.experts.owner import Owner, committees
 from hgpbench.experts.pool import Each, Pool, open_pool
 from hgpbench.experts.reach import Reach
 from hgpbench.experts.rows import Rows
+from hgpbench.experts.voices import Kept
 from hgpbench.fitting.checkpoint import Arrays, Checkpoint
 from hgpbench.fitting.start import Climbed, Start, Trial, Tried, as_table, contest, grid, guess, of_table
 from hgpbench.fitting.values import Values
@@ -41,6 +42,7 @@ class Experts:
     flat: Array
     states: list[Array]
     noise: Array  # (n,), variances at the rows
+    kept: Kept = field(default_factory=Kept, repr=False)  # between predictions in this process
 
     @property
     def shared(self) -> Values:
@@ -53,7 +55,7 @@ class Experts:
 
     def needs(self, letters: str) -> Needs:
         """The memory that a committee about these letters takes."""
-        m, u = (max(len(local(state, name)) for state in self.states) for name in ("Xm", "Xu"))
+        m, u = self._most_points
         return Needs(
             expert=workspace_bytes(int(self.rows.sizes.max()), m, u, self.families),
             model=8 * sum(len(state) for state in self.states),
@@ -61,18 +63,33 @@ class Experts:
             inputs=self.rows.X.shape[1],
         )
 
+    @cached_property
+    def _most_points(self) -> tuple[int, int]:
+        """Inducing points of f and of g, at most, in an expert."""
+        m, u = (max(len(local(state, name)) for state in self.states) for name in ("Xm", "Xu"))
+        return m, u
+
+    @cached_property
+    def _energy(self) -> float:
+        """A bound on the squared means of an expert, in units of the prior variance."""
+        return max(1.0, float(np.max(np.add.reduceat(self.rows.y**2 / self.noise, self.rows.starts[:-1]))))
+
     def moments(
         self, Xs: Array, letters: str, kind: Kind, tolerance: float, pieces: Pieces
     ) -> dict[str, Array]:
-        """Means and variances (2, s) of the committee's f or g, or both, at ``Xs`` (s, d)."""
+        """Means and variances (2, s) of the committee's f or g, or both, at ``Xs`` (s, d).
+
+        Posteriors that this process makes are kept for the next time, as many as the pieces allow.
+        """
         M = len(self.states)
-        energy = float(np.max(np.add.reduceat(self.rows.y**2 / self.noise, self.rows.starts[:-1])))
         moments = {letter: np.empty((2, len(Xs))) for letter in letters}
-        owner = partial(Owner, families=self.families)
+        self.kept.voices.allow(pieces.kept)
+        kept = self.kept if pieces.processes == 1 else None
+        owner = partial(Owner, families=self.families, kept=kept)
         with open_pool(self.rows, self.lanes, pieces.processes, owner) as pool:
             pool.ask(Owner.restore, range(M), Each(self.states))
             for rows in chunks(len(Xs), pieces.rows):
-                reach = Reach(kind, Xs[rows], tolerance, max(energy, 1.0), M)
+                reach = Reach(kind, Xs[rows], tolerance, self._energy, M)
                 answers = pool.ask(Owner.confer, range(self.lanes), self.lanes, self.flat, reach, letters)
                 for letter, committee in committees(reach, letters, self.shared).items():
                     for sums in answers:

@@ -6,6 +6,7 @@ are short: a bound, a jitter, a gradient by the shared parameters.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -14,13 +15,11 @@ from hgpbench.experts.contribution import Contribution
 from hgpbench.experts.expert import Expert, Names, Step, Trial, shared_layout
 from hgpbench.experts.reach import Reach
 from hgpbench.experts.rows import Numbers, Rows
+from hgpbench.experts.voices import Kept, Outline, Voice, Voices
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Committee
 from hgpbench.gp.kernels import SMOOTH, Families
-from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.vshgp import Workspace
-
-SMALLEST = float(np.finfo(float).tiny)  # of a norm to divide by
 
 
 def committees(reach: Reach, letters: str, shared: Values) -> dict[str, Committee]:
@@ -29,24 +28,17 @@ def committees(reach: Reach, letters: str, shared: Values) -> dict[str, Committe
     return {letter: reach.committee(means[letter], float(shared[f"s2_k{letter}"])) for letter in letters}
 
 
-def silence(posterior: Posterior, reach: Reach) -> float:
-    """The largest |k*|^2 of covariances with an expert's inducing values at which it may be left out.
-
-    It explains k*^T S k* <= |k*|^2 |S| of the prior variance, with S = L^-T (I - B^-1) L^-1, and its mean
-    is off the prior's by k*^T a <= |k*| |a|: both must be negligible.
-    """
-    S = posterior.Linv.T @ posterior.Linv - posterior.root.T @ posterior.root  # (m, m)
-    largest = max(float(np.linalg.norm(S)), float(posterior.a @ posterior.a) / reach.energy, SMALLEST)
-    return reach.share * posterior.kd / largest
-
-
 class Owner:
-    """Experts by number, and the memory that their evaluations take in turn."""
+    """Experts by number, and the memory that their evaluations take in turn.
 
-    def __init__(self, rows: Rows, families: Families = SMOOTH) -> None:
-        self._rows, self._families = rows, families
+    ``kept`` is what earlier predictions by the same experts in this process have left.
+    """
+
+    def __init__(self, rows: Rows, families: Families = SMOOTH, kept: Kept | None = None) -> None:
+        self._rows, self._families, self._kept = rows, families, kept
         self._layout = shared_layout(rows.X.shape[1])
         self._experts: dict[int, Expert] = {}
+        self._states: dict[int, Array] = {}  # of experts that nobody has asked for yet
         self._workspace: Workspace | None = None
 
     def place(self, numbers: Numbers, m: int, u: int, seed: int, apart: bool) -> list[None]:
@@ -112,16 +104,37 @@ class Owner:
         self, lanes: Numbers, n_lanes: int, flat: Array, reach: Reach, letters: str
     ) -> list[dict[str, Array]]:
         """The committee sums (3, s) of f, g or both over the experts of each lane, in order."""
-        shared = self._layout.unpack(flat)
+        shared, kept = self._layout.unpack(flat), self._kept or Kept()
+        outlines = {letter: self._outline(letter, shared, kept) for letter in letters}
+        asked = np.any([outline.within(reach) for outline in outlines.values()], axis=0)
         answers = []
         for lane in lanes:
             heard = committees(reach, letters, shared)
-            for expert in self._of(range(lane, len(self._rows.sizes), n_lanes)):
-                posteriors = expert.posteriors(shared, self._memory(expert), letters)
-                for letter, committee in heard.items():
-                    _hear(committee, posteriors[letter], reach)
+            for number in range(lane, len(self._rows.sizes), n_lanes):
+                if asked[number]:
+                    make = partial(self._voices, number, shared, outlines)
+                    voices = kept.voices.obtain((number, letters), make)
+                    for letter, committee in heard.items():
+                        voices[letter].tell(committee, reach)
             answers.append({letter: committee.sums for letter, committee in heard.items()})
         return answers
+
+    def _outline(self, letter: str, shared: Values, kept: Kept) -> Outline:
+        """That of all experts here."""
+        if letter not in kept.outlines:
+            experts = dict(zip(self._numbers(), self._of(self._numbers()), strict=True))
+            family = self._families.f if letter == "f" else self._families.g
+            kernel = family(float(shared[f"s2_k{letter}"]), shared[f"ell_{letter}"])
+            kept.outlines[letter] = Outline.of(letter, kernel, experts, len(self._rows.sizes))
+        return kept.outlines[letter]
+
+    def _voices(self, number: int, shared: Values, outlines: dict[str, Outline]) -> Voices:
+        expert = self._of([number])[0]
+        posteriors = expert.posteriors(shared, self._memory(expert), "".join(outlines))
+        voices = Voices({letter: Voice.of(posterior) for letter, posterior in posteriors.items()})
+        for letter, voice in voices.items():
+            outlines[letter].learn(number, voice)
+        return voices
 
     def state(self, numbers: Numbers, whole: bool) -> list[Array]:
         """All that belongs to each expert, as a flat array; what only a fit needs for the ``whole`` alone."""
@@ -130,10 +143,20 @@ class Owner:
     def restore(self, numbers: Numbers, states: Sequence[Array]) -> list[None]:
         """Make experts as they were when ``state`` was asked."""
         for number, state in zip(numbers, states, strict=True):
-            self._experts[number] = Expert.restore(*self._rows.of(number), state)
+            self._experts.pop(number, None)
+            self._states[number] = state
         return [None for _ in numbers]
 
+    def _numbers(self) -> list[int]:
+        """Of all experts here."""
+        return sorted(self._experts.keys() | self._states.keys())
+
     def _of(self, numbers: Numbers) -> list[Expert]:
+        """Experts, made from their states when they are first asked for: few may be."""
+        for number in numbers:
+            if number not in self._experts:
+                state = self._states.pop(number)
+                self._experts[number] = Expert.restore(*self._rows.of(number), state)
         return [self._experts[number] for number in numbers]
 
     def _memory(self, expert: Expert) -> Workspace:
@@ -150,11 +173,3 @@ class Owner:
         if usual is None or m + u > usual.f.m + usual.g.m:
             self._workspace = workspace
         return workspace
-
-
-def _hear(committee: Committee, posterior: Posterior, reach: Reach) -> None:
-    """Add an expert's moments at the points where it is not silent."""
-    silent = silence(posterior, reach)
-    points = reach.near(posterior.Z, posterior.kernel, silent)
-    if len(points):
-        committee.add(points, *posterior.moments(reach.Xs[points], silent))

@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import IO, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from hgpbench.cores import thread_variables
 from hgpbench.errors import FitError
 from hgpbench.experts.rows import Index, Numbers, Rows
+from hgpbench.fitting.threads import libraries
 
 START = "from hgpbench.experts.pool import serve; serve({channel}, {data})"
 WATCH_EVERY = 1.0  # seconds between a worker's looks at whether its parent is still there
@@ -75,7 +75,6 @@ class Serial(Generic[Owner]):
 
     def __init__(self, rows: Rows, owner: Callable[[Rows], Owner]) -> None:
         self._owner = owner(rows)
-        self._threads = ThreadpoolController()
 
     def ask(
         self,
@@ -85,7 +84,7 @@ class Serial(Generic[Owner]):
         **named: Details.kwargs,
     ) -> list[Answer]:
         """One BLAS thread here too: more would round differently from a worker, and gain nothing."""
-        with self._threads.limit(limits=1):
+        with libraries().limit(limits=1):
             return question(self._owner, numbers, *details, **named)
 
     def __enter__(self) -> Self:

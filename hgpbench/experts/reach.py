@@ -1,14 +1,24 @@
 """What a committee of experts is asked about new points, and who may keep silent there."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hgpbench.columns import Array
 from hgpbench.experts.rows import Index
 from hgpbench.gp.committee import Committee, Kind, negligible
 from hgpbench.gp.kernels import Stationary
 from hgpbench.la import JITTER
+
+
+class Boxes(NamedTuple):
+    """The boxes of experts' points: lower and upper corners, each (M, d), and how many points, (M,)."""
+
+    low: Array
+    high: Array
+    counts: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +54,18 @@ class Reach:
         if self.tolerance == 0.0:
             return np.arange(len(self.Xs))
         gap = np.maximum(Z.min(axis=0) - self.Xs, self.Xs - Z.max(axis=0))
-        np.maximum(gap, 0.0, out=gap)
-        gap /= kernel.ell
-        largest = len(Z) * kernel.at(np.square(gap, out=gap).sum(axis=1)) ** 2
-        return np.flatnonzero(largest > silent)
+        return np.flatnonzero(_largest(gap, len(Z), kernel) > silent)
+
+    def within(self, boxes: Boxes, kernel: Stationary, silent: Array | float) -> NDArray[np.bool_]:
+        """Which experts may have a point ``near``, by the distances of their boxes to that of all points."""
+        if self.tolerance == 0.0 or not len(self.Xs):
+            return np.full(len(boxes.counts), True)
+        gap = np.maximum(boxes.low - self.Xs.max(axis=0), self.Xs.min(axis=0) - boxes.high)
+        return _largest(gap, boxes.counts, kernel) > silent
+
+
+def _largest(gap: Array, count: Array | int, kernel: Stationary) -> Array:
+    """A bound on |k*|^2 for ``count`` points beyond these gaps to their box; uses ``gap`` (s, d) up."""
+    np.maximum(gap, 0.0, out=gap)
+    gap /= kernel.ell
+    return count * kernel.at(np.square(gap, out=gap).sum(axis=1)) ** 2

@@ -9,7 +9,7 @@ kind VC, 100 iterations in all: the objective rises by 780 nats from the unit al
 
 import numpy as np
 
-from hgpbench.columns import Array
+from hgpbench.columns import Array, moments
 from hgpbench.fitting.checks import ensure_started
 from hgpbench.fitting.start import Start
 from hgpbench.fitting.values import Values
@@ -58,8 +58,9 @@ def maximise(
 def first_width(X: Array, P: Array) -> float:
     """The authors' rule gamma_j^2 = 2 m^(1/d) / mean_n |x_n - p_j|^2, the mean over functions as a length."""
     m, d = P.shape
-    centre = X.mean(axis=0)
-    mean_squares = float(np.sum(X.var(axis=0))) + np.sum((P - centre) ** 2, axis=1)
-    # All rows alike leave no distance: any width will do.
-    mean_squares = np.where(mean_squares > 0.0, mean_squares, 1.0)
+    centre, std = moments(X)
+    varies = std > 0.0
+    if not varies.any():
+        return 1.0  # rows alike up to round-off leave no distance: any width will do
+    mean_squares = float(np.sum(std**2)) + np.sum((P - centre)[:, varies] ** 2, axis=1)
     return float(1.0 / np.sqrt(2.0 * m ** (1.0 / d) / mean_squares).mean())

@@ -33,10 +33,11 @@ class SparseFit:
     posterior: Posterior
     tried: tuple[Tried, ...] = ()  # first values
 
-    def prediction(self, X: Array, n_jobs: int | None) -> Prediction:
-        """The predictive distribution at scaled inputs, for the scaled target."""
+    def prediction(self, X: Array, n_jobs: int | None, floor: float = 0.0) -> Prediction:
+        """The predictive distribution at scaled inputs, for the scaled target, with no less noise."""
+        noise = max(float(self.values["sigma2"]), floor)
         with runner(n_jobs) as run:
-            return Prediction.gaussian(*self.posterior.moments(X, run=run), float(self.values["sigma2"]))
+            return Prediction.gaussian(*self.posterior.moments(X, run=run), noise)
 
 
 def fit_sparse(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from hgpbench.columns import Array
+from hgpbench.columns import Array, divisors
 from hgpbench.fitting.values import Values
 from hgpbench.gp.optim import evaluate, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
@@ -25,6 +25,7 @@ Index = NDArray[np.intp]
 
 FLOOR = 1e-6  # of the variance of y, under squared residuals: a zero has no logarithm
 MEAN_LOG_CHI2 = -1.2703628454614782  # of one degree of freedom: psi(1/2) + log 2
+VAR_LOG_CHI2 = float(np.pi**2 / 2)
 LAM = 0.5  # the fixed point of lambda where the noise is as large as the residuals
 
 N_RESTARTS = 3  # by default
@@ -110,6 +111,12 @@ def grid(X: Array, y: Array) -> list[Trial]:
         )
         for stretch, share in product(lengthscales(X), NOISES)
     ]
+
+
+def noise_grid(X: Array, scatter: float = VAR_LOG_CHI2) -> list[Trial]:
+    """The same for a GP on centred log squared residuals, which scatter about it by this variance."""
+    first = guess(X, np.ones(1)) | {"s2_k": np.asarray(1.0), "sigma2": np.asarray(scatter)}
+    return [Trial(stretch, scatter, first | {"ell": stretch * first["ell"]}) for stretch in lengthscales(X)]
 
 
 def lengthscales(X: Array) -> list[float]:
@@ -220,9 +227,8 @@ def neighbourhoods(X: Array, most: int, rng: np.random.Generator) -> Index:
 
 
 def spread(X: Array) -> Array:
-    """Standard deviation per column; one where the column is constant."""
-    std = X.std(axis=0)
-    return np.where(std > 0.0, std, 1.0)
+    """Standard deviation per column; one where the column is constant up to round-off."""
+    return divisors(X)
 
 
 def _evenly(n: int, most: int) -> Index:

@@ -53,15 +53,15 @@ def runner(n_jobs: int | None) -> Iterator[Run]:
 def allowed_cores() -> int:
     """The cores that this process may use, and no more than its BLAS has been told to use threads."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pools = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
+    pools = [pool["num_threads"] for pool in libraries().info() if pool["user_api"] == "blas"]
     return min([cores, *pools])
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:
-    return _libraries().limit(limits=1, user_api="blas")
+    return libraries().limit(limits=1, user_api="blas")
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def libraries() -> ThreadpoolController:
     """The numerical libraries of this process; to look for them takes longer than a small prediction."""
     return ThreadpoolController()

@@ -22,10 +22,9 @@ from hgpbench.fitting.start import (
     MEAN_LOG_CHI2,
     N_RESTARTS,
     Start,
-    Trial,
     Tried,
     guess,
-    lengthscales,
+    noise_grid,
 )
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
@@ -198,9 +197,8 @@ def _fit_log_residuals(
     z = np.log(squares) - MEAN_LOG_CHI2
     mean = float(z.mean())
     z -= mean
-    fixed = {"s2_k": np.asarray(1.0), "sigma2": np.asarray(SCATTER), "Xm": Xu}
-    ell, held = guess(X, y)["ell"], ("sigma2", "Xm")
-    trials = [Trial(stretch, SCATTER, fixed | {"ell": stretch * ell}) for stretch in lengthscales(X)]
+    held = ("sigma2", "Xm")
+    trials = [trial._replace(values=trial.values | {"Xm": Xu}) for trial in noise_grid(X, SCATTER)]
     start = search_sparse("vfe", X, z, trials, n_restarts=n_restarts, held=held, run=run, family=family)
     g = fit_sparse("vfe", X, z, start.values, max_iter=STEPS, held=held, run=run, family=family)
     return g, mean, start.evaluations + g.result.evaluations

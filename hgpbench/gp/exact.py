@@ -53,6 +53,11 @@ class ExactPosterior:
     alpha: Array
     kd: float
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it holds beside the rows."""
+        return self.Linv.nbytes + self.alpha.nbytes
+
     def moments(self, Xs: Array, silent: float = 0.0, chunk: int = CHUNK) -> tuple[Array, Array]:
         """Mean and variance of f at ``Xs`` (s, d), each (s,), by ``chunk`` bytes at most: O(n^2) a point.
 
@@ -70,6 +75,19 @@ class ExactPosterior:
             s2[start + near] -= rowdots(V, V)
         # Round-off may carry a variance that vanishes below zero.
         return mu, np.maximum(s2, 0.0, out=s2)
+
+    def left_out(self) -> tuple[Array, Array]:
+        """Residuals of the data and variances of y, each from all other rows (R. and W., eq. 5.12), (n,).
+
+        y_i - mu_-i = alpha_i / [A^-1]_ii and s2_-i + sigma2 = 1 / [A^-1]_ii: n^2 flops.
+        """
+        n = len(self.alpha)
+        precision = np.empty(n)
+        for start in range(0, n, WIDTH):
+            # Only the lower triangle is the factor's.
+            block = np.tril(self.Linv[start:, start : start + WIDTH])
+            precision[start : start + WIDTH] = np.einsum("ij,ij->j", block, block)
+        return self.alpha / precision, 1.0 / precision
 
 
 class ExactProblem:

@@ -29,6 +29,11 @@ class Posterior:
     Linv: Array
     root: Array
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its matrices."""
+        return self.Z.nbytes + self.a.nbytes + self.Linv.nbytes + self.root.nbytes
+
     def moments(self, Xs: Array, silent: float | None = None, run: Run = serially) -> tuple[Array, Array]:
         """Mean and variance at ``Xs`` (s, d), each (s,).
 

@@ -155,7 +155,9 @@ class DPIC(Estimator):
     def smaller(self, share: float) -> dict[str, object]:
         """As many rows to a block."""
         smaller = super().smaller(share)
-        return smaller if self.n_blocks is None else smaller | {"n_blocks": max(1, round(share * self.n_blocks))}
+        return (
+            smaller if self.n_blocks is None else smaller | {"n_blocks": max(1, round(share * self.n_blocks))}
+        )
 
     def _start(self, rows: Rows, Xm: Array, rng: np.random.Generator, run: Run) -> Start:
         """First values by the evidence of some blocks."""

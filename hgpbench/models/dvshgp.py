@@ -79,7 +79,8 @@ class DVSHGP(Estimator):
     max_memory : int, str or None, default=None
         Memory that prediction may take beside rows, model and result, in bytes or as "500MB", "2GB": it then
         goes by smaller pieces, with fewer workers where they would not fit, to the same result but for
-        round-off. One expert's matrices are the least. None for pieces of some hundred megabytes.
+        round-off. One expert's matrices are the least. None for pieces of some hundred megabytes. Up to 256
+        MB, or a quarter of it, hold the posteriors of experts for the next prediction in this process.
     n_jobs : int or None, default=None
         Most worker processes, one BLAS thread each; None for as many as there are cores and BLAS threads. A
         small problem needs none. Their number changes no bit of the result.

@@ -11,6 +11,7 @@ from hgpbench.experts import exact
 from hgpbench.experts.exact import ExactOwner
 from hgpbench.experts.memory import check_memory
 from hgpbench.experts.pool import open_pool
+from hgpbench.experts.recent import Recent
 from hgpbench.experts.rows import KINDS, Rows, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
 from hgpbench.fitting.kernels import Choice, check_kernels
@@ -18,7 +19,7 @@ from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, search, told
 from hgpbench.fitting.threads import allowed_cores
 from hgpbench.fitting.values import Values
-from hgpbench.gp.exact import POSITIVE
+from hgpbench.gp.exact import POSITIVE, ExactPosterior
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
 from hgpbench.models.base import Array, Callback, Estimator
@@ -31,8 +32,8 @@ class RBCM(Estimator):
     """Exact-GP experts on disjoint rows, one kernel and noise for all, aggregated by entropy weights.
 
     The evidence is the sum of the experts', as if they were independent, by L-BFGS: n_i^3 flops an expert
-    and evaluation. Prediction keeps no factors: it makes each expert's anew, n_i^3 / 3 flops, and asks it
-    about the test rows within its reach, n_i^2 each.
+    and evaluation. Prediction makes the factors of experts within reach of its rows, n_i^3 / 3 flops, and
+    takes n_i^2 for each such row.
 
     Parameters
     ----------
@@ -65,7 +66,8 @@ class RBCM(Estimator):
     max_memory : int, str or None, default=None
         Memory that prediction may take beside rows, model and result, in bytes or as "500MB", "2GB": it then
         goes by smaller pieces, with fewer processes where they would not fit, to the same result but for
-        round-off. One expert's matrices are the least. None for pieces of some hundred megabytes.
+        round-off. One expert's matrices are the least. None for pieces of some hundred megabytes. Up to 256
+        MB, or a quarter of it, hold the factors of experts for the next prediction in this process.
     n_jobs : int or None, default=None
         Processes, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use, where the problem is large enough for that to pay.
@@ -162,6 +164,7 @@ class RBCM(Estimator):
         self._keep(result, len(y))
         self.n_evaluations_ += start.evaluations
         self.starts_ = told(start.tried)
+        self._recent: Recent[ExactPosterior] = Recent()
         self._values = Layout.of(start.values, positive=POSITIVE).unpack(result.x)
         self._noise = float(self._values["sigma2"])
         self._tell(self._values)
@@ -171,7 +174,11 @@ class RBCM(Estimator):
     def smaller(self, share: float) -> dict[str, object]:
         """As many rows to an expert."""
         smaller = super().smaller(share)
-        return smaller if self.n_experts is None else smaller | {"n_experts": max(1, round(share * self.n_experts))}
+        return (
+            smaller
+            if self.n_experts is None
+            else smaller | {"n_experts": max(1, round(share * self.n_experts))}
+        )
 
     def _start(self, rows: Rows, X: Array, y: Array, rng: np.random.Generator) -> Start:
         """First values by the evidence of a few experts."""
@@ -203,7 +210,10 @@ class RBCM(Estimator):
         rows, lanes = self._rows, exact.lanes(self._rows)
         moments = np.empty((2, len(X)))
         pieces = exact.needs(rows).pieces(self.max_memory, self._workers(exact.flops(rows, len(X))))
-        with open_pool(rows, len(lanes), pieces.processes, self._owner) as pool:
+        self._recent.allow(pieces.kept)
+        recent = self._recent if pieces.processes == 1 else None
+        owner = partial(ExactOwner, family=self._families.f, recent=recent)
+        with open_pool(rows, len(lanes), pieces.processes, owner) as pool:
             for block in chunks(len(X), pieces.rows):
                 reach = exact.reach(rows, self.aggregation, X[block], self.skip_tol, self._values)
                 committee = reach.committee(0.0, float(self._values["s2_k"]))

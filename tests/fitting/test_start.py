@@ -20,6 +20,13 @@ def test_a_constant_column_has_a_spread_of_one():
     assert_array_equal(spread(X), [1.0, X[:, 1].std()])
 
 
+def test_a_column_of_round_off_starts_with_a_lengthscale_of_its_unit():
+    # Equal numbers whose mean is rounded, as those of a rare event in a sample without it.
+    X, y = draw(999)
+    ell = guess(np.column_stack([X, np.full(999, -0.3)]), y)["ell"]
+    assert_allclose(ell[2], 0.5 * np.sqrt(3))
+
+
 def test_another_start_is_near_positive_and_repeats():
     first = guess(*draw(30))
     again = [perturbed(first, np.random.default_rng(4)) for _ in range(2)]

@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from hgpbench.gp.exact import POSITIVE, ExactProblem
+from hgpbench.gp.exact import POSITIVE, ExactProblem, LargeExactProblem
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.params import Layout
 from hgpbench.la import JITTER
+from tests.models.zoo import draw
 
 KERNEL = SEARD(1.7, np.array([0.6, 1.9, 0.8]))
 SIGMA2 = 0.21
@@ -128,3 +129,14 @@ def test_duplicated_rows_without_noise_are_carried_by_the_jitter():
     found = ExactProblem(X, rng.normal(size=30)).evidence(named(KERNEL, 0.0))
     assert np.isfinite(found.value)
     assert found.jitter >= JITTER
+
+
+@pytest.mark.parametrize("make", [ExactProblem, LargeExactProblem])
+@pytest.mark.parametrize("n", [12, 150])
+def test_left_out_rows_are_predicted_by_the_others(make, n):
+    X, y = draw(n)
+    values = {"s2_k": np.asarray(1.3), "ell": np.array([0.7, 1.1]), "sigma2": np.asarray(0.05)}
+    e, s2 = make(X, y).posterior(values).left_out()
+    for i in (0, 5, n - 1):
+        mu, s2_f = ExactProblem(np.delete(X, i, 0), np.delete(y, i)).posterior(values).moments(X[i : i + 1])
+        assert_allclose([e[i], s2[i]], [y[i] - mu[0], s2_f[0] + 0.05], rtol=1e-8)

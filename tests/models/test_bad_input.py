@@ -73,6 +73,13 @@ def test_constant_and_duplicated_columns(name):
     check(name, np.column_stack([X, np.full(50, 7.0), X[:, 0], np.zeros(50)]), y)
 
 
+def test_a_column_of_round_off_is_a_constant_one(variant):
+    X, y = draw(60)
+    rounded, constant = np.where(np.arange(60) % 2, 0.3, 0.1 + 0.2), np.full(60, 0.3)
+    means = [make(variant).fit(A, y).predict(A) for A in (np.c_[rounded, X], np.c_[constant, X])]
+    np.testing.assert_array_equal(*means)
+
+
 def test_all_columns_constant(variant):
     _, y = draw(50)
     check(variant, np.ones((50, 2)), y)

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
 from hgpbench.experts.expert import Expert
-from hgpbench.experts.owner import silence
 from hgpbench.experts.reach import Reach
+from hgpbench.experts.voices import Voice
 from hgpbench.fitting import checkpoint
 from hgpbench.gp import vshgp
 from hgpbench.models import DVSHGP, Lbfgs, Paper, Passes
@@ -99,7 +99,7 @@ def test_skipping_experts_stays_within_its_tolerance(aggregation: str) -> None:
     memory = vshgp.Workspace(*first.sizes)
     posterior = first.posteriors(experts.shared, memory)["f"]
     reach = Reach(aggregation, (Xs - X.mean()) / X.std(), 1e-3, 1e3, 12)
-    assert 0 < len(reach.near(posterior.Z, posterior.kernel, silence(posterior, reach))) < 300
+    assert 0 < len(reach.near(posterior.Z, posterior.kernel, Voice.of(posterior).silence(reach))) < 300
 
 
 def test_every_recipe_climbs_and_ours_is_not_the_worst() -> None:

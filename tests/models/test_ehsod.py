@@ -9,6 +9,8 @@ from hgpbench.errors import FitError
 from hgpbench.models import EHSoD, ExactGP
 from tests.models.zoo import draw
 
+PAPER = {"residuals": "in-sample", "bias_correction": False}
+
 
 def wave(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One input, a smooth function of it, and a noise variance that varies 150-fold."""
@@ -21,7 +23,7 @@ def wave(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def fitted() -> EHSoD:
     X, y, _ = wave(600)
-    return EHSoD(bias_correction=True, random_state=0).fit(X, y)
+    return EHSoD(random_state=0).fit(X, y)
 
 
 def test_the_first_gp_is_the_exact_gp_of_the_subset():
@@ -37,7 +39,7 @@ def test_the_first_gp_is_the_exact_gp_of_the_subset():
 
 def test_the_second_gp_is_the_exact_gp_of_the_log_squared_residuals():
     X, y = draw(70)
-    model = EHSoD(max_iter=100).fit(X, y)
+    model = EHSoD(max_iter=100, **PAPER).fit(X, y)
     z = np.log((y - model.predict(X)) ** 2)
     assert model.noise_mean_ == pytest.approx(z.mean(), rel=1e-5)
     # ExactGP starts elsewhere, and centres and scales z by itself; the optimum is the same
@@ -50,7 +52,10 @@ def test_the_second_gp_is_the_exact_gp_of_the_log_squared_residuals():
 
 def test_the_correction_adds_what_the_logarithm_of_chi_squared_takes():
     X, y = draw(70)
-    plain, corrected = (EHSoD(bias_correction=c, random_state=0).fit(X, y).predict_dist(X) for c in (0, 1))
+    plain, corrected = (
+        EHSoD(residuals="in-sample", bias_correction=c, random_state=0).fit(X, y).predict_dist(X)
+        for c in (0, 1)
+    )
     assert_allclose(corrected.g_mean - plain.g_mean, -(digamma(0.5) + np.log(2)), rtol=1e-12)
     assert_array_equal(corrected.f_mean, plain.f_mean)
     assert_array_equal(corrected.g_var, plain.g_var)
@@ -60,7 +65,34 @@ def test_the_noise_profile_is_found(fitted):
     Xs, _, log_noise = wave(300, seed=1)
     g = fitted.predict_dist(Xs).g_mean
     assert np.corrcoef(g, log_noise)[0, 1] > 0.9
-    assert abs(np.mean(g - log_noise)) < 0.3  # the residuals of the data a GP was fitted to are a bit small
+    assert abs(np.mean(g - log_noise)) < 0.2
+    assert fitted.noise_strength_ >= 0.75
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_left_out_residuals_are_as_large_as_the_noise(seed):
+    # Few rows of a rough function: a GP that has seen them leaves residuals far below the noise.
+    rng = np.random.default_rng(seed)
+    X, Xs = rng.uniform(-3, 3, size=(80, 2)), rng.uniform(-3, 3, size=(1000, 2))
+    noisy = [np.sin(3 * A).sum(axis=1) + 0.4 * rng.normal(size=len(A)) for A in (X, Xs)]
+    inside, density = [], []
+    for settings in ({}, {"residuals": "in-sample"}, PAPER):
+        prediction = EHSoD(random_state=0, **settings).fit(X, noisy[0]).predict_dist(Xs)
+        low, high = prediction.quantile([0.025, 0.975])
+        inside.append(np.mean((noisy[1] >= low) & (noisy[1] <= high)))
+        density.append(prediction.logpdf(noisy[1]).mean())
+    assert abs(inside[0] - 0.95) < 0.03
+    assert inside[2] < inside[0] - 0.02
+    assert density[0] > density[1] > density[2]
+
+
+def test_noise_that_does_not_vary_is_not_believed_to():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(300, 2))
+    model = EHSoD(random_state=0).fit(X, np.sin(X[:, 0]) + 0.3 * rng.normal(size=300))
+    prediction = model.predict_dist(X)
+    assert model.noise_strength_ <= 0.5
+    assert prediction.noise_var.mean() == pytest.approx(0.09, rel=0.25)
 
 
 def test_the_density_beats_that_of_constant_noise(fitted):

@@ -1,0 +1,48 @@
+"""How far to believe a log noise process, and its level: what predicts left-out rows best."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from hgpbench.columns import Array
+from hgpbench.gp.predictive import mixture_logpdf
+
+STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+WIDEST = 5.0  # levels tried, either way, in logarithms
+JUDGED_ROWS = 2_000  # left-out rows that suffice
+
+
+class Belief(NamedTuple):
+    """g = level + strength times a process: constant noise at strength 0, the process as it is at 1."""
+
+    level: float
+    strength: float
+
+    def of(self, g_mean: Array, g_var: Array) -> tuple[Array, Array]:
+        """The moments of g from those of the process."""
+        return self.level + self.strength * g_mean, self.strength**2 * g_var
+
+
+def calibrated(e: Array, f_var: Array, g_mean: Array, g_var: Array, level: float) -> Belief:
+    """The belief, near ``level``, that gives left-out residuals ``e`` (n,) the highest density.
+
+    Given are the variances of f and the moments of the process at each row, made without that row. A process
+    that was learned from noise alone, or from a few hundred rows, does harm: then the strength is small.
+    """
+    rows = slice(None, None, -(-len(e) // JUDGED_ROWS))
+    e, f_var, g_mean, g_var = e[rows], f_var[rows], g_mean[rows], g_var[rows]
+    none = np.zeros_like(e)
+
+    def loss(level: float, strength: float) -> float:
+        return -float(mixture_logpdf(e, none, f_var, *Belief(level, strength).of(g_mean, g_var)).sum())
+
+    best, least = Belief(level, 1.0), np.inf
+    for strength in STRENGTHS:
+        found = minimize_scalar(
+            loss, bounds=(level - WIDEST, level + WIDEST), args=(strength,), method="bounded"
+        )
+        # Of beliefs that do as well, the weaker one.
+        if found.fun < least:
+            best, least = Belief(float(found.x), strength), float(found.fun)
+    return best
