@@ -73,6 +73,56 @@ def test_best_needs_as_many_runs_and_a_finite_score() -> None:
     assert summary.best(rows_of(alone=(0.1, 5)), "smse") == set()
 
 
+def test_marks_go_to_those_who_know_more_than_the_mean() -> None:
+    """The mean covers perfectly and knows nothing; a name does not matter, and each score has its judge."""
+
+    def row(label: str, **means: float) -> Row:
+        every = {name: Stat(means.get(name, 0.5), 0.1, 5) for name in summary.QUANTITIES}
+        return Row(label, label, 5, 5, every)
+
+    rows = [
+        row(
+            "trivial",
+            smse=1.0,
+            coverage95=0.95,
+            calibration=0.001,
+            crps=0.1,
+            nlpd=0.0,
+            msll=0.0,
+            interval95=1.0,
+        ),
+        row(
+            "worse",
+            smse=1.7,
+            coverage95=0.951,
+            calibration=0.002,
+            crps=0.2,
+            nlpd=0.1,
+            msll=0.3,
+            interval95=2.0,
+        ),
+        row("noise", smse=1.0, coverage95=0.952, calibration=0.003, nlpd=-0.4, msll=-0.4, interval95=0.7),
+        row(
+            "fit", smse=0.9, coverage95=0.90, calibration=0.04, crps=0.4, nlpd=-0.1, msll=-0.1, interval95=0.8
+        ),
+    ]
+    assert {name: summary.best(rows, name) for name in ("smse", "coverage95", "calibration", "crps")} == {
+        key: {"fit"} for key in ("smse", "coverage95", "calibration", "crps")
+    }
+    # A model of the noise alone has an SMSE of 1, and earns its marks where the noise is judged.
+    assert {name: summary.best(rows, name) for name in ("msll", "nlpd", "interval95")} == {
+        key: {"noise"} for key in ("msll", "nlpd", "interval95")
+    }
+    for name in ("smse", "msll", "nlpd", "coverage95", "calibration", "interval95", "rmse"):
+        assert summary.best(rows[:2], name) == set()
+    assert summary.best([rows[0], rows[3]], "coverage95") == {"fit"}  # one of two is a choice
+
+
+def test_the_legend_tells_the_rule_of_the_marks(experiment) -> None:
+    (said,) = [note for note in section(experiment).notes if note.startswith("The best mean")]
+    assert "beat the mean and variance of the training targets by 0.01: in SMSE" in said
+
+
 def test_unfinished_table_groups_equal_reasons(results, fake) -> None:
     results.plan("demo", [results.entry("a", seed) for seed in range(6)])
     for seed in (0, 1, 2, 5):
