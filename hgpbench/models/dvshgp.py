@@ -34,6 +34,9 @@ class DVSHGP(Estimator):
     next to a point instead, whichever experts they belong to, with the noise variances that their experts
     give them: no border between experts then lies between a point and its neighbours.
 
+    Cost: O(n (m^2 + u^2)) a pass, shared by the workers; O(k^3) a test row for k neighbours, O(m^2 + u^2) for
+    each expert in reach.
+
     Parameters
     ----------
     n_experts : int or None, default=None

@@ -27,6 +27,8 @@ class EHSoD(Estimator):
     minute of one core an evaluation. The second GP predicts the log noise variance g*, mean and variance, so
     that the predictive distribution is a normal mixture.
 
+    Cost: O(m_sod^3) an iteration of each of two fits, whatever n; O(m_sod^2) a test row.
+
     Parameters
     ----------
     subset_size : int, default=2000

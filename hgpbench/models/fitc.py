@@ -14,6 +14,8 @@ class FITC(Estimator):
     O(n m^2) an iteration. What the inducing points leave unexplained counts as noise of each point, so the
     evidence of this approximate prior is no bound on that of the exact GP.
 
+    Cost: O(n m^2) an iteration; O(m^2) a test row.
+
     Parameters
     ----------
     n_inducing : int, default=100

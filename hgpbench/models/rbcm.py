@@ -31,6 +31,8 @@ class RBCM(Estimator):
     and evaluation. Prediction keeps no factors: it makes each expert's anew, n_i^3 / 3 flops, and asks it
     about the test rows within its reach, n_i^2 each.
 
+    Cost: O(n n_0^2) an iteration, for experts of n_0 rows; O(n_0^2) a test row for each expert in reach.
+
     Parameters
     ----------
     n_experts : int or None, default=None
