@@ -83,6 +83,6 @@ def run(
     tally = campaigns.perform(prepared, server)
     say(str(tally))
     for line in campaigns.shortcomings(prepared):
-        say(line)
+        say(line, err=True)  # standard output is the tally alone, which scripts read
     if tally.failed:
         raise typer.Exit(EXIT_FAILED_RUNS)
