@@ -1,14 +1,16 @@
-"""What runs should cost, told by earlier ones: every record is read once, however many runs are due."""
+"""What runs cost, told by earlier ones: every record is read once, however many runs are due."""
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
+from hgpbench.bench import provenance
 from hgpbench.bench import record as records
-from hgpbench.bench.job import Job
+from hgpbench.bench.job import COSTS_ONLY, RUNS, Job
+from hgpbench.bench.record import Record
 
 
 def estimate(jobs: Iterable[Job], results: Path) -> tuple[float, int]:
@@ -25,6 +27,51 @@ def estimate(jobs: Iterable[Job], results: Path) -> tuple[float, int]:
         else:
             total += seconds
     return total, unknown
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What fits of one size took: the median of their wall-clock seconds."""
+
+    dataset: str
+    rows: int
+    threads: int
+    seconds: float
+    runs: int
+
+
+def measured(model: str, params: dict[str, Any], results: Path) -> list[Measured]:
+    """Fits of the model with these parameters, done earlier on a processor like this one, by their rows."""
+    cpu = provenance.machine()["cpu"]
+    found: dict[tuple[int, str, int], list[float]] = {}
+    for folder in sorted(results.glob(f"{RUNS}/*/{model}/*/")):
+        record = records.find(folder)
+        if record is None or record.n_train is None or not _is_fit(record, model, params, cpu):
+            continue
+        name, threads = str(record.dataset.get("name")), record.provenance.get("threads")
+        size = record.n_train, name, threads if isinstance(threads, int) else 1
+        found.setdefault(size, []).append(record.timings["fit_wall"])
+    return [
+        Measured(name, rows, threads, median(times), len(times))
+        for (rows, name, threads), times in sorted(found.items())
+    ]
+
+
+def _is_fit(record: Record, model: str, params: dict[str, Any], cpu: str) -> bool:
+    """Whether a record is of a finished fit with these parameters on this processor."""
+    machine = record.provenance.get("machine")
+    return (
+        (record.status, record.model) == ("done", model)
+        and "fit_wall" in record.timings
+        and isinstance(machine, dict)
+        and machine.get("cpu") == cpu
+        and _computing(record.params) == _computing(params)
+    )
+
+
+def _computing(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters but those of workers and memory, which a config may leave to the machine."""
+    return {name: value for name, value in params.items() if name not in COSTS_ONLY}
 
 
 @dataclass

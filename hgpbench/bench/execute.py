@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from hgpbench.bench import answers, estimators, provenance
+from hgpbench.bench import answers, estimators, overlap, provenance
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import Meter
 from hgpbench.bench.record import Arrays, Record
@@ -82,6 +82,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
         train_var=float(np.var(fold.y_train)),
         timings=timings | total.read("total"),
         peak_memory=max(meter.peak, peak_memory()),
+        seen_share=overlap.share_seen(fold.X_train, fold.X_test),  # after time and memory were taken
         fit=outcome(model) | {"resumed_after": before},
         provenance={**origin, "blas": pools, "threads": job.threads},
     )

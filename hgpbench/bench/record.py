@@ -53,6 +53,7 @@ class Record:
     n_inputs: int | None = None
     train_mean: float | None = None  # of the training targets, in the user's units
     train_var: float | None = None
+    seen_share: float | None = None  # of the test rows, those whose inputs are exactly a training row's
     timings: dict[str, float] = field(default_factory=dict)  # fit_wall, fit_cpu, predict_wall, predict_cpu
     peak_memory: int | None = None  # bytes
     fit: dict[str, Any] = field(default_factory=dict)  # outcome, elbo, iterations, ...

@@ -1,6 +1,6 @@
 """Experiments one after the other, with a display: what ``run`` and ``reproduce`` share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.context import ForkServerContext
 
 import typer
@@ -10,6 +10,18 @@ from hgpbench.bench.campaign import Campaign, Tally
 from hgpbench.bench.supervise import Interrupted
 from hgpbench.commands.display import RunDisplay
 from hgpbench.commands.endings import EXIT_INTERRUPTED, complain
+
+
+def shortcomings(campaigns: Sequence[Campaign]) -> Iterator[str]:
+    """A line for each experiment in which a fit is no better than the mean, cached ones included."""
+    from hgpbench.report import closing
+
+    for prepared in campaigns:
+        jobs, results = [planned.job for planned in prepared.planned], prepared.options.results
+        told = closing.no_better((job.label, job.seed, results / job.folder) for job in jobs)
+        if told:
+            name = prepared.experiment.name
+            yield f"{name}: no better than the mean of the training targets, by SMSE: {'; '.join(told)}"
 
 
 def perform(campaigns: Sequence[Campaign], server: ForkServerContext) -> Tally:

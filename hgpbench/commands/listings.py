@@ -3,15 +3,21 @@
 import inspect
 import os
 from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
 
 from hgpbench import units
-from hgpbench.bench import provenance
+from hgpbench.bench import costs, provenance
 from hgpbench.bench.campaign import Campaign, estimate
+from hgpbench.bench.estimators import SEED_PARAMETER
 from hgpbench.data.catalogue import Listed, list_datasets
 from hgpbench.errors import ConfigError
 from hgpbench.models import MODELS
 from hgpbench.words import nearest
 
+COST = (
+    "Cost: "  # how the paragraph of a docstring begins that says it; docstrings are no part of a run's code
+)
 KERNELS_VARIABLE = "OPENBLAS_CORETYPE"  # by which an environment holds OpenBLAS to one processor's code
 
 
@@ -33,13 +39,14 @@ def datasets() -> str:
     return columns(rows, right={1, 2})
 
 
-def models(name: str | None) -> str:
-    """Every model in a few lines, or one model in full."""
+def models(name: str | None, results: Path) -> str:
+    """Every model in a few lines, or one in full, with the times of earlier runs in a results folder."""
     if name is None:
         return "\n\n".join(_model(key) for key in MODELS)
     if name not in MODELS:
         raise ConfigError(f"no model {name!r}{nearest(name, MODELS)}; models: {', '.join(MODELS)}")
-    return f"{_model(name)}\n\n{inspect.getdoc(MODELS[name])}"
+    paragraphs = [each for each in _paragraphs(name) if not each.startswith(COST)]
+    return "\n".join([_model(name), _measured(name, results), "", "\n\n".join(paragraphs)])
 
 
 def plans(campaigns: Sequence[Campaign]) -> str:
@@ -106,12 +113,33 @@ def _state(item: Listed) -> str:
 
 
 def _model(name: str) -> str:
-    """Name and first line of a model's description, its reference, its parameters with defaults."""
-    kind = MODELS[name]
-    summary = (inspect.getdoc(kind) or "").partition("\n")[0]
-    given = inspect.signature(kind).parameters.values()
-    params = ", ".join(f"{p.name}={p.default!r}" for p in given if p.name != "random_state")
-    lines = [f"{name}: {summary}", f"    {kind.reference}"]
+    """First line of a model's description, its reference, its parameters with defaults, what it costs."""
+    summary, *others = _paragraphs(name)
+    lines = [f"{name}: {summary}", f"    {MODELS[name].reference}"]
+    params = ", ".join(f"{key}={value!r}" for key, value in _defaults(name).items())
     if params:
         lines.append(f"    parameters: {params}")
+    lines += [f"    cost: {' '.join(each[len(COST) :].split())}" for each in others if each.startswith(COST)]
     return "\n".join(lines)
+
+
+def _measured(name: str, results: Path) -> str:
+    """What fits at the defaults took, as far as earlier runs tell; no guess for other sizes."""
+    told = [
+        f"{each.rows:,} rows of {each.dataset} {units.show_seconds(each.seconds)}"
+        f" ({each.threads} {'thread' if each.threads == 1 else 'threads'})"
+        for each in costs.measured(name, _defaults(name), results)
+    ]
+    if not told:
+        return f"    measured: no run at the defaults in {results}"
+    return f"    measured: fits at the defaults in {results}: {'; '.join(told)}"
+
+
+def _paragraphs(name: str) -> list[str]:
+    return (inspect.getdoc(MODELS[name]) or "").split("\n\n")
+
+
+def _defaults(name: str) -> dict[str, Any]:
+    """Parameters with their defaults, but the seed, which a run sets."""
+    given = inspect.signature(MODELS[name]).parameters.values()
+    return {each.name: each.default for each in given if each.name != SEED_PARAMETER}

@@ -82,5 +82,7 @@ def run(
         return
     tally = campaigns.perform(prepared, server)
     say(str(tally))
+    for line in campaigns.shortcomings(prepared):
+        say(line, err=True)  # standard output is the tally alone, which scripts read
     if tally.failed:
         raise typer.Exit(EXIT_FAILED_RUNS)

@@ -1,5 +1,6 @@
 """The commands that only show something: ``datasets``, ``models``, ``schema``, ``doctor``."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,10 +22,10 @@ def models(
         typer.Argument(help="Show one model and its parameters in full.", autocompletion=model_names),
     ] = None,
 ) -> None:
-    """List the models with their parameters and defaults."""
+    """List the models with their parameters, defaults and cost; one also with times of runs in results."""
     from hgpbench.commands import listings
 
-    say(listings.models(name))
+    say(listings.models(name, Path("results")))
 
 
 def schema() -> None:

@@ -32,6 +32,8 @@ class DPIC(Estimator):
     thread. One block is the exact GP, blocks of one row are FITC. A test row belongs to the block whose
     centre is nearest; the published code of the distributed variant predicts the mean only.
 
+    Cost: O(n (n_0 + m)^2) an iteration, for blocks of n_0 rows; O((n_0 + m)^2) a test row.
+
     Parameters
     ----------
     n_inducing : int or None, default=None

@@ -44,6 +44,8 @@ class EHSoD(Estimator):
     that the predictive distribution is a normal mixture. The paper's is ``residuals="in-sample"`` without
     ``bias_correction``.
 
+    Cost: O(m_sod^3) an iteration of each of two fits, whatever n; O(m_sod^2) a test row.
+
     Parameters
     ----------
     subset_size : int, default=2000

@@ -20,6 +20,8 @@ class FITC(Estimator):
     evidence of this approximate prior is no bound on that of the exact GP. It may even take all noise for
     unexplained and none for noise: then y is called certain next to inducing points, where it is not.
 
+    Cost: O(n m^2) an iteration; O(m^2) a test row.
+
     Parameters
     ----------
     n_inducing : int or None, default=None

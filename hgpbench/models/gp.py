@@ -22,6 +22,8 @@ class ExactGP(Estimator):
 
     Cubic in the rows: it refuses more than 5,000 of them.
 
+    Cost: O(n^3) an iteration and O(n^2) memory; O(n^2) a test row.
+
     Parameters
     ----------
     max_iter : int, default=100

@@ -25,6 +25,8 @@ class GPVC(Estimator):
     one lengthscale per input come first (``hgpbench.fitting.basis``); the prior of v is proper, where
     theirs is not and they stop early by held-out rows (``hgpbench.gp.gpz``).
 
+    Cost: O(n m_b^2) an iteration and O(n m_b) memory; O(m_b^2) a test row.
+
     Parameters
     ----------
     n_basis : int, default=100

@@ -22,6 +22,8 @@ class HetLinear(Estimator):
     residuals likeliest. Strengths maximise the evidence. Rows are visited in chunks, so two million of them
     need no second copy of the inputs.
 
+    Cost: O(n d^2 + d^3) for each of two ridges, by chunks of rows; O(d^2) a test row.
+
     Parameters
     ----------
     calibrate : bool, default=True

@@ -12,6 +12,8 @@ class Linear(Estimator):
     plus that of the weights and of the intercept. Rows are visited in chunks, twice, so two million of them
     need no second copy of the data.
 
+    Cost: O(n d^2 + d^3) once, by chunks of rows; O(d^2) a test row.
+
     Parameters
     ----------
     standardize : bool, default=True

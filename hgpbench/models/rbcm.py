@@ -35,6 +35,8 @@ class RBCM(Estimator):
     and evaluation. Prediction makes the factors of experts within reach of its rows, n_i^3 / 3 flops, and
     takes n_i^2 for each such row.
 
+    Cost: O(n n_0^2) an iteration, for experts of n_0 rows; O(n_0^2) a test row for each expert in reach.
+
     Parameters
     ----------
     n_experts : int or None, default=None

@@ -37,6 +37,8 @@ class SVGP(Estimator):
     and O(b m^2 + m^3) a step does not depend on n. ``X`` may be an HDF5 dataset, which is read by blocks of
     rows: memory does not grow with n then. First values come from a sparse GP on a sample of 5,000 rows.
 
+    Cost: O(b m^2 + m^3) a step, whatever n, so O(n m^2) a pass over the rows; O(m^2) a test row.
+
     Parameters
     ----------
     n_inducing : int, default=300

@@ -39,6 +39,9 @@ class SVSHGP(Estimator):
     ``X`` may be an HDF5 dataset, which is read by blocks of rows: memory does not grow with n then. First
     values of the kernels come from two sparse GPs on a sample of 5,000 rows.
 
+    Cost: O(b (m^2 + u^2) + m^3 + u^3) a step, whatever n, so O(n (m^2 + u^2)) a pass over the rows;
+    O(m^2 + u^2) a test row.
+
     Parameters
     ----------
     n_inducing_f : int, default=300

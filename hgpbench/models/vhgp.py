@@ -18,6 +18,8 @@ class VHGP(Estimator):
 
     y = f(x) + N(0, e^g(x)). Cubic in the rows: it refuses more than 3,000 of them.
 
+    Cost: O(n^3) an iteration and O(n^2) memory; O(n^2) a test row.
+
     Parameters
     ----------
     max_iter : int, default=100

@@ -15,6 +15,8 @@ class VSGP(Estimator):
 
     O(n m^2) an iteration. The bound lies below the exact evidence, and more inducing points raise it.
 
+    Cost: O(n m^2) an iteration; O(m^2) a test row.
+
     Parameters
     ----------
     n_inducing : int or None, default=None

@@ -22,6 +22,8 @@ class VSHGP(Estimator):
 
     y = f(x) + N(0, e^g(x)); O(n (m^2 + u^2)) an iteration. The predictive distribution is a normal mixture.
 
+    Cost: O(n (m^2 + u^2)) an iteration; O(m^2 + u^2) a test row.
+
     Parameters
     ----------
     n_inducing_f : int or None, default=None

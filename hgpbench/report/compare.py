@@ -21,7 +21,8 @@ from hgpbench.report.collect import Experiment
 from hgpbench.report.numbers import plain
 from hgpbench.report.summary import Stat
 
-COMPARED = ("smse", "msll")
+SAID = ("smse", "msll", "interval95")  # proper scores: who is lower knows more
+COMPARED = (*SAID, "calibration")
 MIN_SEEDS = 3
 LEVEL = 0.05
 _MOST_IN_WORDS = 6  # models; beyond that only the pairs of the best are said
@@ -136,7 +137,7 @@ def _said(title: str, pairs: list[Comparison]) -> list[str]:
 
 def method(experiment: Experiment) -> str | None:
     """How the tests were made, in one sentence; None where there is none."""
-    tested = [pair for name in COMPARED for pair in compare(experiment, name) if pair.is_tested]
+    tested = [pair for name in SAID for pair in compare(experiment, name) if pair.is_tested]
     if not tested:
         return None
     fresh = sampling(experiment.finished[0]) == "fresh"

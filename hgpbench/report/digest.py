@@ -42,6 +42,11 @@ class Digest:
     log_latent: tuple[float, ...] = ()  # even quantiles of the log variance of f
 
     @property
+    def rows(self) -> int:
+        """Test rows."""
+        return sum(self.pit)
+
+    @property
     def has_constant_noise(self) -> bool:
         """Whether the noise variance is one number for all test points."""
         return bool(self.log_noise) and self.log_noise[-1] - self.log_noise[0] <= 1e-9
@@ -69,7 +74,7 @@ def compute(run: Record, arrays: Arrays) -> Digest:
         raise RecordError("the record lacks the mean and variance of the training targets")
     if not (math.isfinite(run.train_mean) and 0 <= run.train_var < math.inf):
         raise RecordError("the mean and variance of the training targets are no such numbers")
-    prediction = arrays.prediction
+    prediction = metrics.Remembering.of(arrays.prediction)  # scores and counts ask for the same
     if not all(np.all(np.isfinite(values)) for values in prediction.arrays().values()):
         raise RecordError("the predictions are not all finite")
     if arrays.y.size == 0 or arrays.y.shape != prediction.mean.shape:

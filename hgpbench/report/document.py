@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hgpbench.report import compare, notes, tables
+from hgpbench.report import cautions, compare, notes, tables
 from hgpbench.report.collect import Collection, Experiment
 from hgpbench.report.supplement import NOTHING_ADDED, Addition, Closing, Supplier, nothing
 from hgpbench.report.tables import Table
@@ -15,6 +15,7 @@ class Section:
     experiment: Experiment
     title: str
     tables: tuple[Table, ...]
+    cautions: tuple[str, ...]
     findings: tuple[str, ...]
     notes: tuple[str, ...]
     addition: Addition
@@ -45,6 +46,8 @@ def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Secti
     """Write up one experiment."""
     own = (
         tables.score_table(experiment),
+        tables.interval_table(experiment),
+        tables.coverage_table(experiment),
         tables.cost_table(experiment),
         tables.unfinished_table(experiment),
     )
@@ -52,6 +55,7 @@ def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Secti
         experiment=experiment,
         title=_title(experiment),
         tables=(*(table for table in own if table is not None), *addition.tables),
+        cautions=tuple(cautions.cautions(experiment)),
         findings=tuple(_findings(experiment)),
         notes=tuple(notes.notes(experiment, addition.notes)),
         addition=addition,
@@ -67,6 +71,6 @@ def _findings(experiment: Experiment) -> list[str]:
     """Outcome of the tests; nothing to say where fewer than two models have a score."""
     if sum(bool(experiment.done(label)) for label in experiment.labels) < 2:
         return []
-    said = [sentence for metric in compare.COMPARED for sentence in compare.sentences(experiment, metric)]
+    said = [sentence for metric in compare.SAID for sentence in compare.sentences(experiment, metric)]
     method = compare.method(experiment)
     return [*said, method] if method else said

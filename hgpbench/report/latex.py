@@ -15,6 +15,8 @@ _TEX = {
     "–": "--",
     "≤": r"$\leq$",
     "Λ": r"$\Lambda$",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
 }
 _TEX |= {char: rf"\{char}" for char in "&%$#_{}"} | {"<": "$<$", ">": "$>$"}
 _TEX_SPECIAL = re.compile("|".join(re.escape(char) for char in _TEX))
@@ -27,7 +29,7 @@ def latex(document: Document) -> str:
         blocks.append(rf"\section*{{{tex(section.title)}}}")
         blocks += [_table(table) for table in section.tables]
         remarks = [sentence for each in section.addition.remarks for sentence in each.sentences]
-        lines = [*section.findings, *remarks, *section.notes]
+        lines = [*section.cautions, *section.findings, *remarks, *section.notes]
         blocks.append("\n".join(tex(line) for line in lines))
     for closing in document.closings:
         if closing.tables:

@@ -65,11 +65,18 @@ def _columns(experiment: Experiment) -> list[str]:
     if not experiment.finished:
         return []
     trivial = "SMSE is 1 and MSLL is 0 for the mean and variance of the training targets; lower is better."
+    intervals = (
+        "The calibration error is the mean absolute difference between the share of targets inside and the "
+        "level, over central intervals of 10, 20, ..., 90 and 95 %. The interval score is that of the 95 % "
+        "interval (Gneiting and Raftery, 2007): its width and 40 times the distance of a target outside, "
+        "divided by the same of the trivial predictor, for which it is 1; lower is better."
+    )
     if not experiment.has_mixtures:
-        return [trivial]
+        return [trivial, intervals]
     return [
         trivial,
-        "MSLL (exact), NLPD, CRPS and the interval are of the model's own predictive distribution, a normal "
+        intervals,
+        "MSLL (exact), NLPD, CRPS and the intervals are of the model's own predictive distribution, a normal "
         "mixture where it has a noise process; MSLL (Gaussian) replaces it by a normal of the same mean and "
         "variance, as in the paper.",
     ]
@@ -82,7 +89,11 @@ def _marking(experiment: Experiment) -> list[str]:
     if len(rows) < 2 or most == 0:
         return []
     besides = f"; {', '.join(fewer)} did not take part, having fewer finished runs" if fewer else ""
-    return [f"The best mean of each score is marked{besides}."]
+    return [
+        "The best mean of each score is marked, among models that beat the mean and variance of the training "
+        "targets by 0.01: in SMSE, but for MSLL and NLPD in MSLL, and for the interval score in itself"
+        f"{besides}."
+    ]
 
 
 def _machines(experiment: Experiment) -> list[str]:

@@ -6,13 +6,13 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import Any
 
 from hgpbench import __version__
 from hgpbench.metrics import METRICS
-from hgpbench.report import compare, notes, summary
+from hgpbench.report import compare, flags, notes, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.document import Document, Section
 from hgpbench.report.tables import Cell, Table
@@ -21,6 +21,7 @@ from hgpbench.words import printable
 Pictures = Mapping[str, Sequence[tuple[str, str]]]  # experiment -> (title, address) of each plot
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 NO_PICTURES: Pictures = MappingProxyType({})
+SCREEN = 100  # columns of a terminal that a table of numbers may take
 
 
 def markdown(document: Document, pictures: Pictures = NO_PICTURES) -> str:
@@ -28,6 +29,8 @@ def markdown(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     blocks = []
     for section in document.sections:
         blocks += [f"## {_plain(section.title)}", *_markdown_tables(section.tables)]
+        if section.cautions:
+            blocks += ["**Cautions**", _bullets(section.cautions)]
         if section.findings:
             blocks += ["**Differences**", _bullets(section.findings)]
         for remarks in section.addition.remarks:
@@ -50,7 +53,7 @@ def summary_csv(experiments: Iterable[Experiment]) -> str:
     for experiment in experiments:
         for row in summary.rows(experiment):
             line = {**_place(experiment), "label": row.label, "model": row.model, "runs": row.done}
-            line["planned"] = row.planned
+            line |= {"planned": row.planned, "flags": "; ".join(_flags(experiment, row.label))}
             for name, stat in row.stats.items():
                 line |= {f"{name}_mean": stat.mean, f"{name}_sd": stat.sd, f"{name}_n": stat.n}
             lines.append(line)
@@ -86,7 +89,46 @@ def as_json(document: Document) -> str:
 
 
 def _markdown_tables(tables: Iterable[Table]) -> list[str]:
-    return [block for table in tables for block in (f"**{table.caption}**", _markdown_table(table))]
+    parts = (part for table in tables for part in fitted(table))
+    return [block for part in parts for block in (f"**{part.caption}**", _markdown_table(part))]
+
+
+def fitted(table: Table) -> list[Table]:
+    """A table of numbers as one or several that a screen can hold, the first column in each of them."""
+    if table.is_prose or not table.rows or not all(table.is_number[1:]):
+        return [table]
+    first, *widths = (width + len("|  ") for width in _widths(table))
+    room = SCREEN - first - len("|")
+    least = len(_groups(widths, room))
+    # The narrowest that needs no more parts shares the columns evenly: no last one is left alone.
+    narrowest = next((r for r in range(max(widths), room) if len(_groups(widths, r)) == least), room)
+    groups = _groups(widths, narrowest)
+    captions = [table.caption, *[f"{table.caption}, continued"] * (len(groups) - 1)]
+    return [_part(table, caption, [0, *group]) for caption, group in zip(captions, groups, strict=True)]
+
+
+def _groups(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Columns, numbered from 1, that go beside each other."""
+    groups: list[list[int]] = []
+    left = -1
+    for column, width in enumerate(widths, start=1):
+        if width > left:
+            groups.append([])
+            left = room
+        groups[-1].append(column)
+        left -= width
+    return groups
+
+
+def _part(table: Table, caption: str, columns: list[int]) -> Table:
+    rows = tuple(tuple(row[i] for i in columns) for row in table.rows)
+    return replace(table, caption=caption, headings=tuple(table.headings[i] for i in columns), rows=rows)
+
+
+def _widths(table: Table) -> list[int]:
+    """Characters of each column."""
+    rows = [list(table.headings), *([_markdown_cell(cell) for cell in row] for row in table.rows)]
+    return [max(3, *(len(row[i]) for row in rows)) for i in range(len(table.headings))]
 
 
 def _markdown_table(table: Table) -> str:
@@ -94,10 +136,7 @@ def _markdown_table(table: Table) -> str:
     if table.is_prose:  # padded to its longest sentence, a line would be too long to read
         lines = [table.headings, ["---"] * len(table.headings), *rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    widths = [
-        max(3, *(len(row[i]) for row in [list(table.headings), *rows])) for i in range(len(table.headings))
-    ]
-    numeric = table.is_number
+    widths, numeric = _widths(table), table.is_number
 
     def line(cells: Sequence[str]) -> str:
         padded = (c.rjust(w) if n else c.ljust(w) for c, w, n in zip(cells, widths, numeric, strict=True))
@@ -119,6 +158,10 @@ def _bullets(lines: Iterable[str]) -> str:
 def _plain(text: str) -> str:
     """One line of Markdown; tags in it would be passed on to the page that it becomes."""
     return _TAG.sub(r"\<", printable(text))
+
+
+def _flags(experiment: Experiment, label: str) -> list[str]:
+    return [flag.words for flag in flags.flags(experiment, label)]
 
 
 def _place(experiment: Experiment) -> dict[str, Any]:
@@ -163,10 +206,13 @@ def _json_section(section: Section) -> dict[str, Any]:
         "title": experiment.manifest.title,
         "dataset": experiment.manifest.dataset,
         "split": experiment.manifest.split,
-        "models": [asdict(row) for row in summary.rows(experiment)],
+        "models": [
+            {**asdict(row), "flags": _flags(experiment, row.label)} for row in summary.rows(experiment)
+        ],
         "runs": _run_lines(experiment),
         "comparisons": [asdict(pair) for m in compare.COMPARED for pair in compare.compare(experiment, m)],
         **section.addition.data,
+        "cautions": section.cautions,
         "findings": section.findings,
         **{remarks.name: remarks.sentences for remarks in section.addition.remarks},
         "notes": section.notes,

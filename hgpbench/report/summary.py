@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hgpbench.metrics import METRICS
+from hgpbench.metrics import METRICS, beats_trivial
 from hgpbench.report.collect import Experiment, Run
 
 COSTS = ("fit_seconds", "predict_seconds", "total_seconds", "processor_seconds", "peak_memory_bytes")
@@ -69,7 +69,8 @@ def rows(experiment: Experiment) -> list[Row]:
 def best(table: list[Row], quantity: str) -> set[str]:
     """Labels with the best mean; empty where no direction is better or there is nothing to choose from.
 
-    Only labels with as many finished runs as any other take part: one lucky seed must not win.
+    Only labels with as many finished runs as any other take part: one lucky seed must not win. Nor must one
+    that knows no more than the mean and variance of the training targets, however well these cover.
     """
     metric = METRICS.get(quantity)
     if metric is None or metric.direction == "none":
@@ -83,7 +84,9 @@ def best(table: list[Row], quantity: str) -> set[str]:
     losses = {label: loss for label, loss in losses.items() if math.isfinite(loss)}
     if len(losses) < 2:
         return set()
-    least = min(losses.values())
+    skilled = {row.label for row in table if beats_trivial(metric.skill, row.stats[metric.skill].mean)}
+    losses = {label: loss for label, loss in losses.items() if label in skilled}
+    least = min(losses.values(), default=math.inf)
     return {label for label, loss in losses.items() if math.isclose(loss, least, rel_tol=1e-9, abs_tol=1e-12)}
 
 

@@ -1,16 +1,16 @@
 """The tables of one experiment as text cells, ready for any format."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hgpbench.metrics import METRICS
-from hgpbench.report import numbers, summary
+from hgpbench.metrics import LEVELS, METRICS
+from hgpbench.report import flags, numbers, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.summary import Row, Stat
 from hgpbench.words import printable
 
 SCORES = ("smse", "msll", "msll_gaussian", "nlpd", "rmse", "crps")
-INTERVALS_AND_COSTS = ("coverage95", "width95", *summary.COSTS)
+INTERVALS = ("coverage95", "calibration", "interval95", "width95")
 
 _COST_TITLES = {
     "fit_seconds": "fit [s]",
@@ -21,7 +21,8 @@ _COST_TITLES = {
 }
 _COST_DIGITS = 4
 _ROUND_OFF = 1e-12  # of a score without a unit; with one, a number so small may be meant
-_SCALES = {"coverage95": 100.0, "peak_memory_bytes": 1e-6}
+_PERCENT = ("coverage95", "calibration")
+_SCALES = {**dict.fromkeys(_PERCENT, 100.0), "peak_memory_bytes": 1e-6}
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,30 @@ class Table:
 def score_table(experiment: Experiment) -> Table:
     """Scores of every label, mean and deviation over seeds."""
     shown = [name for name in SCORES if name != "msll_gaussian" or experiment.has_mixtures]
-    return _table(experiment, "Scores", shown)
+    return _with_runs(_table(experiment, "Scores", shown), summary.rows(experiment))
+
+
+def interval_table(experiment: Experiment) -> Table:
+    """How well the intervals of every label hold, and how much they say."""
+    return _table(experiment, "Intervals", list(INTERVALS))
+
+
+def coverage_table(experiment: Experiment) -> Table:
+    """What the calibration error is made of; means alone, as ten levels are to be read across."""
+    headings = ("model", *(f"{percent} %" for percent in LEVELS))
+    cells = tuple(
+        (
+            Cell(flags.signed(experiment, row.label), is_number=False),
+            *(Cell(_share(row.stats[f"coverage{percent}"])) for percent in LEVELS),
+        )
+        for row in summary.rows(experiment)
+    )
+    return Table("Coverage of central intervals [%]", headings, cells)
 
 
 def cost_table(experiment: Experiment) -> Table:
-    """Intervals, times and memory of every label."""
-    return _table(experiment, "Intervals, time and memory", list(INTERVALS_AND_COSTS))
+    """Times and memory of every label."""
+    return _table(experiment, "Time and memory", list(summary.COSTS))
 
 
 def unfinished_table(experiment: Experiment) -> Table | None:
@@ -90,7 +109,7 @@ def heading(quantity: str, has_mixtures: bool) -> str:
     if quantity in ("msll", "nlpd") and has_mixtures:
         return f"{METRICS[quantity].title} (exact)"
     title = METRICS[quantity].title
-    return f"{title} [%]" if quantity == "coverage95" else title
+    return f"{title} [%]" if quantity in _PERCENT else title
 
 
 def seed_span(seeds: Iterable[int]) -> str:
@@ -107,16 +126,29 @@ def seed_span(seeds: Iterable[int]) -> str:
 def _table(experiment: Experiment, caption: str, quantities: list[str]) -> Table:
     rows = summary.rows(experiment)
     best = {name: summary.best(rows, name) for name in quantities}
-    headings = ("model", "runs", *(heading(name, experiment.has_mixtures) for name in quantities))
+    headings = ("model", *(heading(name, experiment.has_mixtures) for name in quantities))
     cells = tuple(
         (
-            Cell(row.label, is_number=False),
-            Cell(f"{row.done}/{row.planned}"),
+            Cell(flags.signed(experiment, row.label), is_number=False),
             *(Cell(_text(row, name), row.label in best[name]) for name in quantities),
         )
         for row in rows
     )
     return Table(caption, headings, cells)
+
+
+def _with_runs(table: Table, rows: list[Row]) -> Table:
+    """The table with how many runs it is made of; once an experiment is enough."""
+    first, *others = table.headings
+    counted = (
+        (cells[0], Cell(f"{row.done}/{row.planned}"), *cells[1:])
+        for row, cells in zip(rows, table.rows, strict=True)
+    )
+    return replace(table, headings=(first, "runs", *others), rows=tuple(counted))
+
+
+def _share(stat: Stat) -> str:
+    return f"{100 * stat.mean:.1f}" if stat.n else numbers.ABSENT
 
 
 def _text(row: Row, quantity: str) -> str:

@@ -1,15 +1,19 @@
 """What a run stores beside its record, so that small problems can be drawn."""
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessRegressor
 
-from hgpbench.bench import estimators
+from hgpbench.bench import code, estimators
+from hgpbench.bench import execute as executing
 from hgpbench.bench import record as records
-from hgpbench.bench.execute import PICTURE_ROWS, arrays, outcome, scaled
+from hgpbench.bench.execute import PICTURE_ROWS, arrays, execute, outcome, scaled
+from hgpbench.bench.job import Job
 from hgpbench.bench.record import Arrays, Record
 from hgpbench.data.split import Fold
 from hgpbench.errors import DataError
@@ -101,3 +105,23 @@ def test_a_target_beyond_double_precision_is_the_data_s_fault() -> None:
     fold = fold_of(1)
     with pytest.raises(DataError, match="rescale y"):
         estimators.scaling(GaussianProcessRegressor(), fold.X_train, 1e200 * fold.y_train)
+
+
+def test_the_record_tells_how_many_test_rows_were_trained_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fold = fold_of(3)
+    copies = fold.X_test.copy()
+    copies[:2] = fold.X_train[[5, 9]]
+    given = replace(fold, X_test=copies, y_test=np.linspace(0, 1, TEST))
+    source = SimpleNamespace(sha256="a", columns=(), fold=lambda split, seed: given)
+    monkeypatch.setattr(executing, "open_source", lambda name, variant: source)
+    about = {
+        "dataset": {"name": "d", "variant": None, "sha256": "a"},
+        "split": {"train": TRAIN, "test": TEST},
+    }
+    job = Job("e", "mean", "mean", {}, 0, **about, threads=1, code=code.of_shipped("hgpbench.models.mean"))
+    record, _ = execute(job, {}, lambda *told: None, tmp_path / "checkpoint")
+    assert record.seen_share == 2 / TEST
+    records.write(tmp_path, record)
+    assert records.read(tmp_path).seen_share == 2 / TEST

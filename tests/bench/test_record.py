@@ -101,6 +101,11 @@ def signed(folder: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**body, "checksum": files.checksum(body)}))
 
 
+def test_what_an_earlier_version_did_not_look_at_is_unknown(tmp_path: Path) -> None:
+    signed(tmp_path, seen_share="gone")
+    assert records.read(tmp_path).seen_share is None
+
+
 def test_what_a_newer_version_adds_is_left_out(tmp_path: Path) -> None:
     signed(tmp_path, more=1)
     assert records.read(tmp_path) == RECORD

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hgpbench import metrics
+from hgpbench import files, metrics
 from hgpbench.bench import record
 from hgpbench.errors import RecordError
 from hgpbench.prediction import Prediction
@@ -117,3 +117,14 @@ def test_variances_of_f_are_kept_where_the_model_tells_them(run) -> None:
     assert kept[-1] == pytest.approx(np.log(arrays.prediction.f_var.max()))
     silent = Prediction(arrays.prediction.mean, arrays.prediction.var, arrays.prediction.noise_var)
     assert digest.compute(found, replace(arrays, prediction=silent)).log_latent == ()
+
+
+def test_scores_that_an_older_report_did_not_know_are_computed_from_the_predictions(run) -> None:
+    folder, found = run
+    computed = digest.of_run(folder, found)
+    path = folder / digest.SCORES
+    body = json.loads(path.read_text())
+    del body["checksum"], body["scores"]["calibration"]
+    path.write_text(json.dumps({**body, "checksum": files.checksum(body)}))
+    assert digest.of_run(folder, found) == computed
+    assert json.loads(path.read_text())["scores"]["calibration"] == computed.scores["calibration"]

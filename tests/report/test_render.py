@@ -27,7 +27,7 @@ def experiment(results, fake):
 
 
 def cells(table: tables.Table, label: str) -> dict[str, tables.Cell]:
-    row = next(row for row in table.rows if row[0].text == label)
+    row = next(row for row in table.rows if row[0].text.split()[0] == label)
     return dict(zip(table.headings, row, strict=True))
 
 
@@ -48,6 +48,7 @@ def test_one_msll_where_no_model_is_a_mixture(results, fake) -> None:
 def test_best_is_marked_and_unfinished_models_stay(experiment) -> None:
     table = tables.score_table(experiment)
     assert [row[0].text for row in table.rows if row[2].is_best] == ["vshgp"]
+    assert "runs" not in tables.interval_table(experiment).headings
     assert cells(table, "boom")["runs"].text == "0/2"
     assert cells(table, "boom")["SMSE"].text == "–"
 
@@ -73,6 +74,107 @@ def test_best_needs_as_many_runs_and_a_finite_score() -> None:
     assert summary.best(rows_of(alone=(0.1, 5)), "smse") == set()
 
 
+def test_marks_go_to_those_who_know_more_than_the_mean() -> None:
+    """The mean covers perfectly and knows nothing; a name does not matter, and each score has its judge."""
+
+    def row(label: str, **means: float) -> Row:
+        every = {name: Stat(means.get(name, 0.5), 0.1, 5) for name in summary.QUANTITIES}
+        return Row(label, label, 5, 5, every)
+
+    rows = [
+        row(
+            "trivial",
+            smse=1.0,
+            coverage95=0.95,
+            calibration=0.001,
+            crps=0.1,
+            nlpd=0.0,
+            msll=0.0,
+            interval95=1.0,
+        ),
+        row(
+            "worse",
+            smse=1.7,
+            coverage95=0.951,
+            calibration=0.002,
+            crps=0.2,
+            nlpd=0.1,
+            msll=0.3,
+            interval95=2.0,
+        ),
+        row("noise", smse=1.0, coverage95=0.952, calibration=0.003, nlpd=-0.4, msll=-0.4, interval95=0.7),
+        row(
+            "fit", smse=0.9, coverage95=0.90, calibration=0.04, crps=0.4, nlpd=-0.1, msll=-0.1, interval95=0.8
+        ),
+    ]
+    assert {name: summary.best(rows, name) for name in ("smse", "coverage95", "calibration", "crps")} == {
+        key: {"fit"} for key in ("smse", "coverage95", "calibration", "crps")
+    }
+    # A model of the noise alone has an SMSE of 1, and earns its marks where the noise is judged.
+    assert {name: summary.best(rows, name) for name in ("msll", "nlpd", "interval95")} == {
+        key: {"noise"} for key in ("msll", "nlpd", "interval95")
+    }
+    for name in ("smse", "msll", "nlpd", "coverage95", "calibration", "interval95", "rmse"):
+        assert summary.best(rows[:2], name) == set()
+    assert summary.best([rows[0], rows[3]], "coverage95") == {"fit"}  # one of two is a choice
+
+
+def test_the_legend_tells_the_rule_of_the_marks(experiment) -> None:
+    (said,) = [note for note in section(experiment).notes if note.startswith("The best mean")]
+    assert "beat the mean and variance of the training targets by 0.01: in SMSE" in said
+
+
+def test_interval_tables_show_scores_in_per_cent_and_blank_without_runs(experiment) -> None:
+    table = tables.interval_table(experiment)
+    assert table.headings == (
+        "model",
+        "95 % coverage [%]",
+        "calibration error [%]",
+        "interval score",
+        "95 % width",
+    )
+    assert cells(table, "boom")["interval score"].text == "–"
+    error = summary.rows(experiment)[1].stats["calibration"].mean
+    assert float(cells(table, "vshgp")["calibration error [%]"].text.split()[0]) == pytest.approx(
+        100 * error, abs=0.06
+    )
+    levels = tables.coverage_table(experiment)
+    assert levels.headings == ("model", *(f"{p} %" for p in (10, 20, 30, 40, 50, 60, 70, 80, 90, 95)))
+    half = np.mean([run.digest.scores["coverage50"] for run in experiment.of("vshgp")])
+    assert cells(levels, "vshgp")["50 %"].text == f"{100 * half:.1f}"
+    assert {cell.text for cell in levels.rows[-1][1:]} == {"–"}
+
+
+def wide(columns: int, width: int) -> tables.Table:
+    row = (tables.Cell("model", is_number=False), *(tables.Cell("9" * width) for _ in range(columns)))
+    return tables.Table("Wide", ("model", *(f"c{i}" for i in range(columns))), (row,))
+
+
+@pytest.mark.parametrize(
+    ("columns", "width", "parts"), [(4, 19, [4]), (5, 19, [3, 2]), (9, 19, [3, 3, 3]), (3, 200, [1, 1, 1])]
+)
+def test_a_table_wider_than_the_screen_is_shared_evenly(columns: int, width: int, parts: list[int]) -> None:
+    found = render.fitted(wide(columns, width))
+    assert [len(part.headings) - 1 for part in found] == parts
+    assert [heading for part in found for heading in part.headings[1:]] == [f"c{i}" for i in range(columns)]
+    assert all(part.headings[0] == "model" for part in found)
+    assert [part.caption for part in found] == ["Wide", *["Wide, continued"] * (len(parts) - 1)]
+
+
+def test_no_table_of_numbers_is_wider_than_the_screen(experiment) -> None:
+    text = render.markdown(Document((section(experiment),)))
+    assert "**Scores, continued**" in text
+    assert (
+        max(len(line) for line in text.split("**Runs without")[0].splitlines() if line[:1] == "|")
+        <= render.SCREEN
+    )
+
+
+def test_a_table_of_words_stays_in_one_piece(experiment) -> None:
+    table = tables.unfinished_table(experiment)
+    assert render.fitted(table) == [table]
+
+
 def test_unfinished_table_groups_equal_reasons(results, fake) -> None:
     results.plan("demo", [results.entry("a", seed) for seed in range(6)])
     for seed in (0, 1, 2, 5):
@@ -94,7 +196,7 @@ def test_all_done_has_no_unfinished_table(results, fake) -> None:
 def test_markdown_tables_are_aligned_and_well_formed(experiment) -> None:
     text = render.markdown(Document((section(experiment),)))
     blocks = re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE)
-    assert len(blocks) == 3
+    assert len(blocks) == 6
     for block in blocks:
         lines = block.splitlines()
         assert len({len(line) for line in lines}) == 1
@@ -105,11 +207,11 @@ def test_markdown_tables_are_aligned_and_well_formed(experiment) -> None:
 
 def test_latex_escapes_what_users_wrote(experiment) -> None:
     text = latex.latex(Document((section(experiment),)))
-    assert r"gp\_50\% & $4/4$" in text or r"gp\_50\% & 4/4" in text
+    assert r"gp\_50\% $\ddagger$ & 4/4" in text
     assert r"a|b and 100 \% $<$more$>$\_" in text
     assert re.search(r"\$\\mathbf\{0\.\d+ \\pm 0\.\d+\}\$", text)
     assert "±" not in text
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 3
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 5
     for body in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end", text, flags=re.DOTALL):
         rows = [line for line in body[1].splitlines() if line.endswith(r"\\")]
         assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(body[0])}
@@ -145,6 +247,7 @@ def test_json_is_strict_and_complete(experiment) -> None:
     (told,) = body["experiments"]
     assert [run["status"] for run in told["runs"]].count("done") == 12
     assert {(pair["first"], pair["second"]) for pair in told["comparisons"]} >= {("mean", "vshgp")}
+    assert {pair["metric"] for pair in told["comparisons"]} == {"smse", "msll", "interval95", "calibration"}
     assert body["problems"] == ["trouble"]
     assert told["models"][0]["stats"]["smse"]["n"] == 4
 

@@ -1,0 +1,34 @@
+"""What a model costs, as its listing tells it."""
+
+from pathlib import Path
+
+import pytest
+
+from hgpbench.bench import costs
+from hgpbench.bench.costs import Measured
+from hgpbench.commands import listings
+from hgpbench.models import MODELS
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_tells_its_cost_once(name: str, tmp_path: Path) -> None:
+    text = listings.models(name, tmp_path)
+    lines = text.splitlines()
+    (cost,) = [line for line in lines if line.strip().lower().startswith("cost:")]
+    assert cost.startswith("    cost: O(")
+    assert cost.endswith(".")
+    assert f"    measured: no run at the defaults in {tmp_path}" in lines
+    assert cost in listings.models(None, tmp_path)
+
+
+def test_times_of_earlier_fits_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[object] = []
+
+    def measured(*question: object) -> list[Measured]:
+        asked.extend(question)
+        return [Measured("toy", 500, 1, 0.25, 3), Measured("protein", 35_000, 2, 90.0, 1)]
+
+    monkeypatch.setattr(costs, "measured", measured)
+    said = f"fits at the defaults in {tmp_path}: 500 rows of toy 0.25 s (1 thread); 35,000 rows of protein"
+    assert said in listings.models("linear", tmp_path)
+    assert asked == ["linear", {"standardize": True}, tmp_path]
