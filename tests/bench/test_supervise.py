@@ -150,6 +150,18 @@ def test_a_killed_fit_continues_from_its_checkpoint(hgpbench: Command, experimen
     assert not (folder / records.CHECKPOINT).exists()
 
 
+def test_a_fit_whose_worker_was_killed_continues_too(hgpbench: Command, experiment: Write) -> None:
+    experiment('a: {model: "troubles:LosesWorker"}')
+    assert hgpbench("run", "mine.yaml").returncode == 3
+    killed = stored()["a", 0]
+    assert (killed.status, killed.reason) == (
+        "killed",
+        "a worker process ended with exit code -9; the next run starts it again",
+    )
+    assert hgpbench("run", "mine.yaml").stdout == "1 done, 0 cached, 0 failed, 0 skipped\n"
+    assert stored()["a", 0].fit["resumed_after"] == 67.5
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_cleanly(kind: signal.Signals, experiment: Write) -> None:
     experiment('a: {model: "troubles:Plain"}\nb: {model: "troubles:Waits"}')
