@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types clean
+.PHONY: demo test lint types torture clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -24,6 +24,10 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+# Kills, crowds of commands, odd files and hostile models for TORTURE_MINUTES (20); TORTURE_SEED repeats a turn.
+torture: $(READY)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.torture
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info
