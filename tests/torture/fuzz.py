@@ -55,7 +55,7 @@ def main(seed: int, count: int, folder: Path) -> None:
         except AssertionError as error:
             complaints.append(str(error))
         else:
-            inputs[kind] = count
+            inputs[kind] = fuzzing.cases_of(kind, count)
     sys.stdout.write(json.dumps({"inputs": inputs, "complaints": complaints}))
 
 
