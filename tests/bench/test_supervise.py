@@ -6,13 +6,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from hgpbench.bench import forks, supervise
 from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from hgpbench.bench.record import Record
+from hgpbench.bench.supervise import Supervisor
+from hgpbench.config import Limits
+from hgpbench.errors import FitError
 from tests.bench.conftest import Command
 
 Write = Callable[..., Path]
@@ -195,6 +200,31 @@ def test_two_commands_at_once_share_the_work(experiment: Write, hgpbench: Comman
     (workplace / "go").touch()
     output, _ = first.communicate(timeout=60)
     assert output.splitlines()[-1] == "1 done, 0 cached, 0 failed, 0 skipped"
+
+
+class DyingServer:
+    """A server of runs that was killed and is not gone yet: the first attempts to reach it fail."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.Process = lambda **details: self
+
+    def start(self) -> None:
+        self.refusals -= 1
+        if self.refusals >= 0:
+            raise ConnectionRefusedError
+
+
+def test_a_server_may_take_a_moment_to_die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "revive", lambda: None)
+    server: Any = DyingServer(refusals=8)
+    watcher: Any = None
+    supervisor = Supervisor(tmp_path, Limits(), {}, watcher, server)
+    assert supervisor._launch() is server
+    monkeypatch.setattr(supervise, "PATIENCE", 0.2)
+    server.refusals = 10**6
+    with pytest.raises(FitError, match="no process could be started"):
+        supervisor._launch()
 
 
 def start(*words: str) -> "subprocess.Popen[str]":
