@@ -14,7 +14,7 @@ from tests.torture.problem import CALM, CONFIG, NAME, RESULTS
 from tests.torture.rounds import Round
 
 WALL = 12  # seconds of a run; a healthy one takes a hundredth of it
-MIXTURES = 4  # experiments in a round
+MIXTURES = 2  # experiments in a round
 HEALTHY = """\
   linear:
   own: {model: "troubles:Plain", shift: 0.5, pause: 0.3}

@@ -9,9 +9,9 @@ from tests.torture.command import Started
 from tests.torture.problem import CONFIG, Problem, draw
 from tests.torture.rounds import Round
 
-COMMANDS = 5  # most of a round, before the last one
-BLOWS = (8, 45)  # least and most of one command
-PAUSE = 0.3  # seconds between two of them, on average
+COMMANDS = 6  # most of a round, before the last one
+BLOWS = (10, 80)  # least and most of one command
+PAUSES = (0.02, 0.1, 0.3, 0.6)  # seconds between two of them, on average; one of these for a command
 ENDED = {0, 3}  # all done, or some killed
 
 
@@ -44,8 +44,9 @@ def disturbed(around: Round, problem: Problem, options: tuple[str, ...]) -> tupl
     time.sleep(chance.uniform(0.0, 1.0))
     if chance.random() < 0.85:  # else it is struck while it loads and plans
         wait_for_runs([command])
+    pause = chance.choice(PAUSES)
     for _ in range(chance.randint(*BLOWS)):
-        time.sleep(chance.expovariate(1 / PAUSE))
+        time.sleep(chance.expovariate(1 / pause))
         kind = strike(around, command, chance)
         if kind in victims.FINAL:
             ending = f"{kind} killed"

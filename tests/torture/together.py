@@ -8,8 +8,7 @@ from tests.torture.command import Started
 from tests.torture.problem import CONFIG, NAME, Problem, draw
 from tests.torture.rounds import Round
 
-BLOWS = 40  # most of a round
-PAUSE = 0.3  # seconds between two of them, on average
+BLOWS = 80  # most of a crowd
 
 
 def perform(around: Round) -> None:
@@ -23,8 +22,8 @@ def perform(around: Round) -> None:
         if not around.has_time() or len(before) == problem.runs:
             break
         commands += _at_once(around, problem, around.chance.choice([2, 3]))
-        before = promises.check_nothing_lost(around, before, problem.results, f"throng {number}")
-        promises.check_rows(around, problem.results, f"throng {number}")
+        before = promises.check_nothing_lost(around, before, problem.results, f"crowd {number}")
+        promises.check_rows(around, problem.results, f"crowd {number}")
         _check_manifest(around, problem, commands)
     promises.finish(around, problem, commands, before)
 
@@ -39,8 +38,9 @@ def _at_once(around: Round, problem: Problem, number: int) -> list[Started]:
     endings = dict.fromkeys(map(id, started), "")
     if chance.random() < 0.7:  # else they are struck while they load and plan
         kills.wait_for_runs(started)
+    pause = chance.choice(kills.PAUSES)
     for _ in range(chance.choice([0, *(chance.randint(1, BLOWS) for _ in range(3))])):
-        time.sleep(chance.expovariate(1 / PAUSE))
+        time.sleep(chance.expovariate(1 / pause))
         alive = [command for command in started if command.code is None and not endings[id(command)]]
         if not alive:
             break

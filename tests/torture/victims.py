@@ -1,14 +1,16 @@
 """Who can be killed: the processes of a command by what they are, and the blow itself."""
 
 import random
+import time
 from contextlib import suppress
 
 import psutil
 
 Members = dict[str, list[psutil.Process]]
-# How often each kind is chosen where it is there; "command" and "everything" end the command as well.
-WEIGHTS = {"run": 6.0, "worker": 8.0, "server": 0.5, "tracker": 0.2, "command": 0.2, "everything": 0.1}
+# How often each kind is chosen; "command" and "everything" end the command as well.
+WEIGHTS = {"run": 12.0, "worker": 12.0, "server": 0.4, "tracker": 0.3, "command": 0.3, "everything": 0.2}
 FINAL = {"command", "everything"}
+NEXT = 2.0  # seconds to wait for the next run where there is none
 
 
 def members(command: int) -> Members:
@@ -40,13 +42,19 @@ def is_alive(process: psutil.Process) -> bool:
 
 def strike(command: int, chance: random.Random) -> tuple[str, int]:
     """Kill one process of a command, or all at once; its kind, and how many processes were hit."""
-    there = {kind: found for kind, found in members(command).items() if found}
-    if not there:
+    kind = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+    there = members(command)
+    end = time.monotonic() + NEXT
+    while kind in {"run", "worker"} and not there["run"] and there["command"] and time.monotonic() < end:
+        time.sleep(0.02)
+        there = members(command)
+    if kind == "worker" and not there["worker"]:
+        kind = "run"
+    if not there[kind]:
         return "", 0
-    kind = chance.choices(list(there), [WEIGHTS[each] for each in there])[0]
     if kind != "everything":
         return kind, int(kill(chance.choice(there[kind])))
-    hit = [process for each in there if each != "everything" for process in there[each]]
+    hit = [process for each in WEIGHTS if each != "everything" for process in there[each]]
     chance.shuffle(hit)
     return kind, sum(kill(process) for process in hit)
 
