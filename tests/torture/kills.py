@@ -9,8 +9,8 @@ from tests.torture.command import Started
 from tests.torture.problem import CONFIG, Problem, draw
 from tests.torture.rounds import Round
 
-COMMANDS = 6  # most of a round, before the last one
-BLOWS = (10, 80)  # least and most of one command
+COMMANDS = 8  # most of a round, before the last one
+BLOWS = (20, 100)  # least and most of one command
 PAUSES = (0.02, 0.1, 0.3, 0.6)  # seconds between two of them, on average; one of these for a command
 ENDED = {0, 3}  # all done, or some killed
 

@@ -41,7 +41,7 @@ def draw(around: Round) -> Problem | None:
     shutil.copy(Path(__file__).with_name("hasty.py"), place.work)
     rows = chance.randint(110, 200)
     _write_table(place.work / "table.csv", rows, inputs=chance.randint(1, 3), seed=chance.randrange(2**31))
-    models, seeds = _models(chance), chance.randint(7, 10)
+    models, seeds = _models(chance), chance.randint(8, 12)
     text = f"name: {NAME}\ndataset: drawn\nsplit: {{train: {rows - 30}, test: 30}}\nrepeats: {seeds}\n"
     text += "limits: {threads: 1}\nmodels:\n" + "".join(f"  {each}\n" for each in models)
     (place.work / CONFIG).write_text(text)

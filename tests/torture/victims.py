@@ -8,7 +8,7 @@ import psutil
 
 Members = dict[str, list[psutil.Process]]
 # How often each kind is chosen; "command" and "everything" end the command as well.
-WEIGHTS = {"run": 12.0, "worker": 12.0, "server": 0.4, "tracker": 0.3, "command": 0.3, "everything": 0.2}
+WEIGHTS = {"run": 12.0, "worker": 12.0, "server": 0.3, "tracker": 0.3, "command": 0.2, "everything": 0.15}
 FINAL = {"command", "everything"}
 NEXT = 2.0  # seconds to wait for the next run where there is none
 
