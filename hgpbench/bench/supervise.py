@@ -148,7 +148,7 @@ class Supervisor:
         replacement.settle(folder)
         if records.stamp(folder) == self.stamps.get(job.identity):
             return None
-        record = records.find(folder)
+        record = records.find_at(folder, job.model, job.seed)
         return None if record is None or record.status == "killed" else record
 
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:

@@ -1,5 +1,6 @@
 """Every way in which a run can end, from the command line down."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,6 +99,18 @@ def test_what_is_done_stays_untouched_until_forced(
     assert records.read(folder.with_name(folder.name + "~1")) == old
     assert records.read(folder).provenance["attempt"] != old.provenance["attempt"]
     assert len(manifests.read(Path("results/mine")).entries) == 6
+
+
+def test_a_result_in_the_place_of_another_is_no_result_of_it(hgpbench: Command, experiment: Write) -> None:
+    experiment('a: {model: "troubles:Plain"}\nb: {model: "troubles:Plain", shift: 0.5}')
+    hgpbench("run", "mine.yaml")
+    one, two = (Path("results") / entry.folder for entry in manifests.read(Path("results/mine")).entries)
+    mine = records.read(one)
+    shutil.rmtree(two)
+    shutil.copytree(one, two)
+    assert hgpbench("run", "mine.yaml").stdout == "1 done, 1 cached, 0 failed, 0 skipped\n"
+    assert stored()["b", 0].params["shift"] == 0.5
+    assert records.read(two.with_name(two.name + "~1")) == mine
 
 
 def test_failed_runs_are_tried_again_when_asked(hgpbench: Command, experiment: Write) -> None:
