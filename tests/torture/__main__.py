@@ -33,7 +33,7 @@ KINDS: dict[str, Callable[[Round], None]] = {
 }
 # A hang, a stored file that cannot be read, or a defect of the suite: told with its traceback, and the rest goes on.
 UNFORESEEN = (HgpbenchError, OSError, ValueError, LookupError, TypeError, SubprocessError, psutil.Error)
-ORDER = ("kills", "fuzz", "together", "kills", "hostile", "fuzz")
+ORDER = ("kills", "fuzz", "together", "hostile", "kills", "fuzz")
 
 
 def main() -> int:
@@ -45,8 +45,9 @@ def main() -> int:
     home = Path(tempfile.mkdtemp(prefix="torture-"))
     counts, start = tally.today(seed), time.monotonic()
     end, told, number = start + 60 * minutes, start, int(alone or 0)
-    while time.monotonic() < end:
-        violations = perform(number, seed, home, end, counts)
+    while (now := time.monotonic()) < end:
+        # A short turn has time for every kind as well.
+        violations = perform(number, seed, home, min(end, now + 60 * minutes / len(KINDS)), counts)
         counts.minutes = (time.monotonic() - start) / 60
         counts.write(SUMMARY / f"{seed}.json")
         if time.monotonic() - told > TELL_EVERY or violations:

@@ -1,29 +1,35 @@
 """Odd files of every kind, in a process of its own: one that hangs or eats the memory is a finding, not the end."""
 
+import itertools
 import json
+import logging
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
 from pathlib import Path
 
 from tests import fuzzing
 from tests.torture.rounds import Round
 
-CASES = 150  # of each kind in a round
-PATIENCE = 900.0  # seconds
+BATCHES, CASES = 8, 50  # of a round, and of each kind in a batch
+PATIENCE = 1800.0  # seconds that a round may take at most; a case that hangs is found by it
 MEMORY = 6 << 30  # bytes of address space
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def perform(around: Round) -> None:
-    """So many cases of every kind, from a seed of this round alone."""
+    """Batches of every kind until the time is out, from a seed of this round alone."""
     seed = around.chance.randrange(2**31)
     folder = around.folder / "fuzz"
     folder.mkdir(parents=True)
-    words = [sys.executable, "-m", "tests.torture.fuzz", str(seed), str(CASES), str(folder)]
+    seconds = around.deadline - time.monotonic()
+    words = [sys.executable, "-m", "tests.torture.fuzz", str(seed), str(seconds), str(folder)]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "OPENBLAS_NUM_THREADS": "1"}
     for name in ("HGPBENCH_DATA", "HGPBENCH_MIRROR"):
         environment.pop(name, None)
@@ -44,20 +50,24 @@ def perform(around: Round) -> None:
         around.expect(False, f"fuzz: {complaint}")
 
 
-def main(seed: int, count: int, folder: Path) -> None:
-    """The process itself: each kind to its end or to its first complaint."""
+def main(seed: int, seconds: float, folder: Path) -> None:
+    """The process itself: each batch of a kind to its end or to its first complaint."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     tempfile.tempdir = str(folder)
-    inputs, complaints = dict[str, int](), list[str]()
-    for kind in fuzzing.KINDS:
+    logging.disable()  # each damaged checkpoint is worth a warning elsewhere
+    end, inputs, complaints = time.monotonic() + seconds, Counter[str](), list[str]()
+    for batch, kind in itertools.product(range(BATCHES), fuzzing.KINDS):
+        if time.monotonic() > end:
+            break
         try:
-            fuzzing.run(seed, count, folder, (kind,))
+            fuzzing.run(seed + batch, CASES, folder / str(batch), (kind,))
         except AssertionError as error:
             complaints.append(str(error))
         else:
-            inputs[kind] = fuzzing.cases_of(kind, count)
+            inputs[kind] += fuzzing.cases_of(kind, CASES)
+        shutil.rmtree(folder / str(batch))
     sys.stdout.write(json.dumps({"inputs": inputs, "complaints": complaints}))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    main(int(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3]))

@@ -10,7 +10,7 @@ Members = dict[str, list[psutil.Process]]
 # How often each kind is chosen; "command" and "everything" end the command as well.
 WEIGHTS = {"run": 12.0, "worker": 12.0, "server": 0.3, "tracker": 0.3, "command": 0.2, "everything": 0.15}
 FINAL = {"command", "everything"}
-NEXT = 2.0  # seconds to wait for the next run where there is none
+WAIT = {"run": 2.0, "worker": 0.7}  # seconds for the next one where there is none
 
 
 def members(command: int) -> Members:
@@ -44,8 +44,8 @@ def strike(command: int, chance: random.Random) -> tuple[str, int]:
     """Kill one process of a command, or all at once; its kind, and how many processes were hit."""
     kind = chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     there = members(command)
-    end = time.monotonic() + NEXT
-    while kind in {"run", "worker"} and not there["run"] and there["command"] and time.monotonic() < end:
+    end = time.monotonic() + WAIT.get(kind, 0.0)
+    while not there[kind] and there["command"] and time.monotonic() < end:
         time.sleep(0.02)
         there = members(command)
     if kind == "worker" and not there["worker"]:
