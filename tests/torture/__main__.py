@@ -1,4 +1,4 @@
-"""The torture suite: kills, throngs, odd files and hostile models, round after round, from a seed.
+"""The torture suite: kills, crowds, odd files and hostile models, round after round, from a seed.
 
 ``make torture`` is its command. ``TORTURE_MINUTES`` bounds it, ``TORTURE_SEED`` repeats what another turn drew
 (moments of kills are the machine's), ``TORTURE_ROUND`` performs one round alone. Folders of rounds in which a

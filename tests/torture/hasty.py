@@ -19,7 +19,7 @@ class Experts(DVSHGP):
     """The distributed model, with workers in the fits of every third seed: each takes a second to start."""
 
     def _workers(self, rows: int) -> int:
-        return self.n_jobs if rows > MANY and self.random_state % 3 == 0 else 1
+        return (self.n_jobs or 1) if rows > MANY and (self.random_state or 0) % 3 == 0 else 1
 
 
 class Batches(SVSHGP):
