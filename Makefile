@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types clean
+.PHONY: demo test lint types torture readme clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -24,6 +24,14 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+
+# Kills, crowds of commands, odd files and hostile models for TORTURE_MINUTES (20); TORTURE_SEED repeats a turn.
+torture: $(READY)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.torture
+
+# Puts what the README's commands print now in place of what it says that they print.
+readme: $(READY)
+	$(BIN)/python -m tests.readme
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

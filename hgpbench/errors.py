@@ -5,7 +5,8 @@ HgpbenchError
 ├── DataError     a dataset cannot be obtained, read or understood
 ├── RecordError   a stored run is damaged or of another format
 └── FitError      a model cannot be fitted
-    └── Refusal   a model declines a problem by design (too many rows, say): skipped, not failed
+    ├── Refusal   a model declines a problem by design (too many rows, say): skipped, not failed
+    └── Ended     a process that a fit needs was ended from outside: killed, not failed
 
 A message says what is wrong, where, what is allowed and what to do. Only ``cli.py`` turns these into one red
 line and an exit code.
@@ -34,6 +35,10 @@ class FitError(HgpbenchError, ValueError):
 
 class Refusal(FitError):
     """A model declines a problem by design; the run is recorded as skipped."""
+
+
+class Ended(FitError):
+    """A process that a fit needs was ended from outside; the run is recorded as killed, and can go on."""
 
 
 class Stopped(BaseException):

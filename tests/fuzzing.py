@@ -2,26 +2,39 @@
 
 A case is a file made of a good one by a few odd values, and the command that reads it. ``run`` performs any
 number of them from a seed; each must end with exit code 0, 2 or 3, without a traceback, and a refusal is one
-line. A longer run takes another seed and a larger count; a case is repeated by its kind, seed and number.
+line; nothing half-written stays. A longer run takes another seed and a larger count; a case is repeated by its
+kind, seed and number. A checkpoint has no command of its own: it is read by a fit, which must not heed a bad one.
 """
 
 import copy
+import gzip
 import hashlib
+import io
 import json
+import lzma
 import random
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
+import pytest
 import yaml
 from typer.testing import CliRunner
 
 from hgpbench.bench import manifest, record
 from hgpbench.cli import app
+from hgpbench.fitting import checkpoint
+from hgpbench.models import DVSHGP, SVGP
 from hgpbench.report.digest import SCORES
 from tests.report.conftest import Fake, Results
+
+Words = tuple[str, ...]
 
 ODD_YAML = [
     "", "~", "yes", "-1", "0", "1.5", "1e400", ".nan", "-.inf", "0x" + "f" * 300, "9" * 500, "1:30:00", "[]", "{}",
@@ -53,16 +66,25 @@ CARD: dict[str, Any] = {
     "missing": {"values": ["?"], "rule": "drop"}, "rows": 4, "split": {"train": 0.5, "test": "rest"},
     "variants": {"one": {"about": "first"}, "two": {"inputs": ["a"]}}, "default": "one",
 }  # fmt: skip
+MEMBERS = [
+    "table.csv", "table.packed", "a/b.csv", "../up.csv", "/etc/x", "C:/x", ".", "..", "a\\b", "é", "x" * 300,
+]  # fmt: skip
+ODD_ARRAYS: list[Any] = [
+    np.zeros((0, 2)), np.zeros(0), np.zeros((2, 2, 2)), np.arange(6), np.ones(6, bool), np.full(6, np.nan), 3.0, "text",
+    np.array([b"a"] * 6), np.full((6, 2), 1e308), np.arange(6) * 1j, np.zeros((6, 1)), np.full(6, 1e-320), np.uint64(2**63),
+]  # fmt: skip
+FORMATS: tuple[Words, ...] = tuple(("--format", kind) for kind in ("md", "md", "latex", "csv", "json"))
+STORED = (manifest.MANIFEST, record.RECORD, SCORES)
 TABLE = b"a,b,y\n1,2,3\n4,5,6.5\n7,8,-9\n10,11,12\n"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Content for a file, and the commands that will read it."""
+    """Content for a file, and what will read it: commands, or a step that gives the exit code of one."""
 
     path: Path
     content: bytes
-    commands: tuple[tuple[str, ...], ...]
+    commands: tuple[Words | Callable[[], int], ...]
 
 
 def run(seed: int, count: int, folder: Path, kinds: tuple[str, ...] = ()) -> Counter[str]:
@@ -72,18 +94,31 @@ def run(seed: int, count: int, folder: Path, kinds: tuple[str, ...] = ()) -> Cou
         home = folder / kind
         home.mkdir(parents=True)
         for number, case in zip(
-            range(count), KINDS[kind](home, random.Random(f"{kind} {seed}")), strict=False
+            range(cases_of(kind, count)), KINDS[kind](home, random.Random(f"{kind} {seed}")), strict=False
         ):
             before = case.path.read_bytes() if case.path.exists() else None
             case.path.write_bytes(case.content)
-            for words in case.commands:
-                code = _performed(words, f"{kind}, seed {seed}, case {number}", case)
+            name = f"{kind}, seed {seed}, case {number}"
+            for command in case.commands:
+                code = command() if callable(command) else _performed(command, name, case)
+                assert code in {0, 2, 3}, f"{name}: other bits than without the file"
                 endings[f"{kind} {code}"] += 1
+            assert not _half_written(Path()), f"{name}: left {_half_written(Path())}"
             if before is None:
                 case.path.unlink(missing_ok=True)
             else:
                 case.path.write_bytes(before)
     return endings
+
+
+def cases_of(kind: str, count: int) -> int:
+    """How many cases of a kind stand for so many: fewer where each is slow, but one at least."""
+    return max(1, round(count * SHARE.get(kind, 1.0)))
+
+
+def _half_written(folder: Path) -> list[str]:
+    """Files and scratch folders that a command has not finished with."""
+    return [str(path) for path in folder.rglob(".*") if path.suffix in {".part", ".fetch"}]
 
 
 def _performed(words: tuple[str, ...], what: str, case: Case) -> int:
@@ -125,14 +160,138 @@ def _tables(home: Path, chance: random.Random) -> Iterator[Case]:
         )
 
 
-def _stored(file: str) -> Callable[[Path, random.Random], Iterator[Case]]:
+def _archives(home: Path, chance: random.Random) -> Iterator[Case]:
+    """Tables in one wrapping or several, whose members have odd names and whose bytes are odd here and there."""
+    path = home / "table.packed"
+    words = ("fetch", "--csv", str(path), "--target", "y", "--name", "t", "--force")
+    while True:
+        content = TABLE
+        for _ in range(chance.choice((1, 1, 1, 2, 3, 5))):
+            wrap = chance.choice((_gzipped, lzma.compress, partial(_zipped, chance=chance)))
+            content = wrap(content)
+        yield Case(path, _damaged(content, chance) if chance.random() < 0.8 else content, (words,))
+
+
+def _gzipped(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)  # the same bytes at any time
+
+
+def _zipped(content: bytes, chance: random.Random) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", chance.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+        for name in chance.sample(MEMBERS, chance.choice((1, 1, 2))):
+            archive.writestr(zipfile.ZipInfo(name), content)  # of no particular time
+    return file.getvalue()
+
+
+def _hdf5(home: Path, chance: random.Random) -> Iterator[Case]:
+    """Tables in HDF5: odd shapes and types of X and y, or a good file with odd bytes."""
+    path, good = home / "table.h5", home / "good.h5"
+    words = ("fetch", "--csv", str(path), "--name", "t", "--force")
+    while True:
+        X, y = np.arange(12.0).reshape(6, 2), np.arange(6.0) ** 2
+        with h5py.File(good, "w") as file:
+            for name, values in {"X": X, "y": y}.items():
+                odd = chance.choice(ODD_ARRAYS) if chance.random() < 0.2 else values
+                packed = {"compression": "gzip"} if np.ndim(odd) and chance.random() < 0.5 else {}
+                file.create_dataset(name, data=odd, **packed)
+        content = good.read_bytes()
+        yield Case(path, _damaged(content, chance) if chance.random() < 0.8 else content, (words,))
+
+
+def _predictions(home: Path, chance: random.Random) -> Iterator[Case]:
+    """Predictions with odd bytes, for which the record of a careful forger vouches in every second case."""
+    results = _results(home)
+    folder = results.folder("gp", 0)
+    good, vouching = (
+        (folder / record.PREDICTIONS).read_bytes(),
+        json.loads((folder / record.RECORD).read_text()),
+    )
+    words = ("report", str(results.root), "--out", str(home / "out"))
+    while True:
+        content = _damaged(good, chance)
+        if chance.random() < 0.5:
+            vouching["predictions_sha256"] = hashlib.sha256(content).hexdigest()
+        (folder / record.RECORD).write_text(json.dumps(_sealed(vouching)))
+        yield Case(folder / record.PREDICTIONS, content, (words,))
+
+
+def _pages(home: Path, chance: random.Random) -> Iterator[Case]:
+    """Odd manifests, records and scores shown as a page with all plots; slow, so one case stands for many."""
+    kinds = [_stored(file, (("--html",),))(home / file, chance) for file in STORED]
+    while True:
+        yield next(chance.choice(kinds))
+
+
+def _checkpoints(home: Path, chance: random.Random) -> Iterator[Case]:
+    """States of small fits with odd bytes: the fit must end as it does without them."""
+    rng = np.random.default_rng(chance.randrange(2**31))
+    X = rng.uniform(-2, 2, (24, 1))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(24)
+    passes = "natural(n_passes=2)"
+    models: list[Any] = [
+        SVGP(n_inducing=4, batch_size=8, max_iter=4, random_state=0),
+        DVSHGP(n_experts=2, n_inducing_f=4, n_inducing_g=4, n_neighbors=0, n_jobs=1, optimizer=passes, random_state=0),
+    ]  # fmt: skip
+    path, states = home / "checkpoint.h5", []
+    for model in models:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(checkpoint, "EVERY", 0.0)
+            expected = model.fit(X, y, checkpoint=path).predict(X).tobytes()
+        states.append((model, path.read_bytes(), expected))
+        path.unlink()
+
+    while True:
+        model, good, expected = chance.choice(states)
+
+        def fit(model: Any = model, expected: bytes = expected) -> int:
+            return 0 if model.fit(X, y, checkpoint=path).predict(X).tobytes() == expected else 1
+
+        yield Case(path, _damaged(good, chance), (fit,))
+
+
+def _damaged(content: bytes, chance: random.Random) -> bytes:
+    """A few bytes changed, removed, added or cut off."""
+    damaged = bytearray(content)
+    for _ in range(chance.choice((1, 1, 2, 4))):
+        place, kind = (
+            chance.randrange(len(damaged) + 1),
+            chance.choice(["flip", "flip", "odd", "cut", "zeros"]),
+        )
+        if kind == "flip" and place < len(damaged):
+            damaged[place] ^= 1 << chance.randrange(8)
+        elif kind == "odd":
+            damaged[place : place + chance.choice((0, 1, 8))] = chance.choice(ODD_BYTES)
+        elif kind == "cut":
+            del damaged[place if chance.random() < 0.5 else max(place, len(damaged) - 8) :]
+        else:
+            damaged[place : place + 64] = bytes(min(64, len(damaged) - place))
+    return bytes(damaged)
+
+
+def _results(home: Path) -> Results:
+    """A results folder with two small experiments, and their scores."""
+    results = Results(home / "results", n_test=12, n_train=20)
+    results.experiment("demo", [Fake("gp"), Fake("linear")], seeds=1)
+    results.experiment("other", [Fake("linear")], seeds=1)
+    CliRunner().invoke(app, ["report", str(results.root)])
+    return results
+
+
+def _sealed(body: dict[str, Any]) -> dict[str, Any]:
+    """A body with the checksum that it should have."""
+    bare = {key: value for key, value in body.items() if key != "checksum"}
+    text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
+    return {**bare, "checksum": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _stored(
+    file: str, formats: tuple[Words, ...] = FORMATS
+) -> Callable[[Path, random.Random], Iterator[Case]]:
     """Cases of a JSON file of a results folder; half of them with the checksum of a careful forger."""
 
     def cases(home: Path, chance: random.Random) -> Iterator[Case]:
-        results = Results(home / "results", n_test=12, n_train=20)
-        results.experiment("demo", [Fake("gp"), Fake("linear")], seeds=1)
-        results.experiment("other", [Fake("linear")], seeds=1)
-        CliRunner().invoke(app, ["report", str(results.root)])
+        results = _results(home)
         folder = results.root / "demo" if file == manifest.MANIFEST else results.folder("gp", 0)
         good = json.loads((folder / file).read_text())
         while True:
@@ -140,15 +299,12 @@ def _stored(file: str) -> Callable[[Path, random.Random], Iterator[Case]]:
             for _ in range(chance.randint(1, 3)):
                 body = _with(body, chance, copy.deepcopy(chance.choice(ODD_JSON)))
             if chance.random() < 0.7 and isinstance(body, dict):
-                body.pop("checksum", None)
-                text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-                body["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+                body = _sealed(body)
             content = json.dumps(body).encode()
             if chance.random() < 0.1:
                 content = content[: chance.randrange(len(content))]
-            kind = chance.choice(["md", "md", "latex", "csv", "json"])
             where = ("report", str(results.root), "--out", str(home / "out"))
-            yield Case(folder / file, content, ((*where, "--format", kind),))
+            yield Case(folder / file, content, ((*where, *chance.choice(formats)),))
 
     return cases
 
@@ -196,4 +352,10 @@ KINDS: dict[str, Callable[[Path, random.Random], Iterator[Case]]] = {
     "manifests": _stored(manifest.MANIFEST),
     "records": _stored(record.RECORD),
     "scores": _stored(SCORES),
+    "archives": _archives,
+    "hdf5": _hdf5,
+    "predictions": _predictions,
+    "checkpoints": _checkpoints,
+    "pages": _pages,
 }
+SHARE = {"pages": 0.02}  # of the cases of other kinds: each takes seconds

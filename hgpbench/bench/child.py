@@ -22,7 +22,7 @@ from hgpbench.bench.execute import execute, peak_memory
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Arrays, Record, Status
 from hgpbench.cores import thread_variables
-from hgpbench.errors import HgpbenchError, Refusal
+from hgpbench.errors import Ended, HgpbenchError, Refusal
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +52,9 @@ def _run(folder: Path, job: Job, origin: dict[str, Any], reporter: Reporter) -> 
         record, arrays = execute(job, origin, reporter, folder / records.CHECKPOINT)
     except Refusal as error:
         _leave(folder, job, origin, "skipped", _words(error))
+    except Ended as error:  # as if this process had been: the checkpoint stays, and the fit goes on from it
+        _leave(folder, job, origin, "killed", f"{_words(error)}; the next run starts it again")
+        return
     except HgpbenchError as error:
         _leave(folder, job, origin, "failed", _words(error))
     except MemoryError as error:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hgpbench.bench import code, foreign
+from hgpbench.bench import answers, code, foreign
 from hgpbench.bench.code import Code
 from hgpbench.bench.foreign import Address
 from hgpbench.bench.job import Job
@@ -86,7 +86,7 @@ def fit(
     offered = {"callback": callback, "checkpoint": checkpoint}
     wanted = inspect.signature(model.fit).parameters
     model.fit(X, y, **{name: value for name, value in offered.items() if name in wanted})
-    return float(getattr(model, "resumed_seconds_", 0.0))
+    return answers.seconds(answers.remark(model, "resumed_seconds_"))
 
 
 def _predicts(kind: type[Any]) -> bool:

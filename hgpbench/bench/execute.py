@@ -56,9 +56,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
     with threadpool_limits(job.threads), Meter() as meter:
         progress("fit", 0, None, None)
         clock = Clock.start()
-        before = answers.seconds(
-            estimators.fit(model, X_train, y_train, partial(progress, "fit"), checkpoint)
-        )
+        before = estimators.fit(model, X_train, y_train, partial(progress, "fit"), checkpoint)
         timings = clock.read("fit")
         timings["fit_wall"] += before  # of attempts that were killed and continued here
 

@@ -7,6 +7,7 @@ which a fork would lose; each run sets its own number.
 import multiprocessing
 import os
 import signal
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
@@ -30,7 +31,9 @@ def warm() -> ForkServerContext:
 
 def revive() -> None:
     """Start the server where none is running: none yet, or one that was killed."""
-    resource_tracker.ensure_running()  # whose start would let go of the signal held back here
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a tracker that was killed: it has nothing of ours to track
+        resource_tracker.ensure_running()  # whose start would let go of the signal held back here
     # Interrupts of the terminal reach the server too; its imports would tell of them in tracebacks.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -148,7 +148,7 @@ def _by_question(folder: Path) -> dict[str, list[str]]:
 
 def _state(job: Job, results: Path, listed: dict[str, list[str]]) -> State:
     """How a run stands; one that was ended from outside counts as pending."""
-    record = records.find(results / job.folder)
+    record = records.find_at(results / job.folder, job.model, job.seed)
     if record is None:
         others = (name for name in listed.get(job.asked, ()) if name != job.folder.name)
         done = any((results / job.folder.with_name(name) / records.RECORD).is_file() for name in others)

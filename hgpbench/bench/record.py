@@ -148,6 +148,14 @@ def find(folder: Path) -> Record | None:
         return None
 
 
+def find_at(folder: Path, model: str, seed: int) -> Record | None:
+    """The stored record of this model and seed, or None where there is no usable one."""
+    try:
+        return read_at(folder, model, seed)
+    except RecordError:
+        return None
+
+
 def read_arrays(folder: Path) -> Arrays:
     """The arrays of a finished run."""
     path = folder / PREDICTIONS

@@ -26,7 +26,6 @@ from hgpbench.config import Limits
 from hgpbench.errors import FitError
 
 POLL = 0.05  # seconds
-LAUNCHES = 3  # attempts to start a process
 PATIENCE = 10.0  # seconds for a killed process to be gone; one that waits for a dead disk may take for ever
 WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine
 
@@ -133,21 +132,23 @@ class Supervisor:
         self.watcher.started(job)
 
     def _launch(self, *details: Any) -> BaseProcess:
-        """A process for a run; a server that was killed is started again."""
-        for _ in range(LAUNCHES):
+        """A process for a run; a server that was killed is started again, once it is gone."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
             forks.revive()
             process = self.server.Process(target=child.main, args=(*details, dict(os.environ)))
-            with suppress(OSError, EOFError):  # the server was killed a moment ago
+            with suppress(OSError, EOFError):  # the server is dying, which takes a moment on a busy machine
                 process.start()
                 return process
-        raise FitError(f"no process could be started in {LAUNCHES} attempts; is the machine short of memory?")
+            time.sleep(POLL)
+        raise FitError(f"no process could be started in {PATIENCE:g} s; is the machine short of memory?")
 
     def _run_since(self, job: Job, folder: Path) -> Record | None:
         """The record of a run that another process has finished since this one was planned."""
         replacement.settle(folder)
         if records.stamp(folder) == self.stamps.get(job.identity):
             return None
-        record = records.find(folder)
+        record = records.find_at(folder, job.model, job.seed)
         return None if record is None or record.status == "killed" else record
 
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:

@@ -121,7 +121,7 @@ class StoredSource:
     def fold(self, split: Split, seed: int) -> Fold:
         """Rows drawn by the seed; disjoint unless the split scores in sample."""
         self.sizes(split)
-        table = store.read(self.path)
+        table = store.read_as(self.path, self.sha256)  # runs are known by it: the rows must be its rows
         train, test = split_rows(len(table.y), split, seed, table.published_test)
         return Fold(
             X_train=np.ascontiguousarray(table.X[train], dtype=float),

@@ -144,14 +144,21 @@ def published_test_rows(path: Path) -> int | None:
 
 def verify(path: Path) -> Description:
     """Read everything and compare it with the stored hash."""
-    described, table = describe(path), read(path)
+    described = describe(path)
+    read_as(path, described.sha256)
+    return described
+
+
+def read_as(path: Path, sha256: str) -> Table:
+    """The whole dataset, once its content is known to be what the hash says."""
+    table = read(path)
     found = content_hash(table)
-    if found != described.sha256:
+    if found != sha256:
         raise DataError(
-            f"{path}: content has sha256 {found}, the file was written with {described.sha256}; "
+            f"{path}: content has sha256 {found}, the file was written with {sha256}; "
             f"it was damaged or edited: fetch it again with --force"
         )
-    return described
+    return table
 
 
 def _check_space(part: Path, size: int) -> None:

@@ -29,11 +29,12 @@ from typing import IO, Any, Concatenate, Generic, ParamSpec, Protocol, Self, Typ
 import numpy as np
 
 from hgpbench.cores import thread_variables
-from hgpbench.errors import FitError
+from hgpbench.errors import Ended, FitError
 from hgpbench.experts.rows import Index, Numbers, Rows
 from hgpbench.fitting.threads import libraries
 
 START = "from hgpbench.experts.pool import serve; serve({channel}, {data})"
+OUTSIDE = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP}  # exit codes that are not a worker's own doing
 WATCH_EVERY = 1.0  # seconds between a worker's looks at whether its parent is still there
 
 Owner = TypeVar("Owner")
@@ -179,7 +180,8 @@ class _Worker:
     def _ended(self) -> FitError:
         code = self._process.wait()
         hint = ", perhaps for want of memory" if code == -signal.SIGKILL else ""
-        return FitError(f"a worker process ended with exit code {code}{hint}: see the log, or use n_jobs=1")
+        kind = Ended if code in OUTSIDE else FitError
+        return kind(f"a worker process ended with exit code {code}{hint}: see the log, or use n_jobs=1")
 
 
 def serve(channel: int, data: int) -> None:

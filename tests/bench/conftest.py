@@ -4,9 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -20,6 +22,17 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", f"{REPOSITORY}{os.pathsep}{tmp_path}")
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def nothing_outlives_a_test() -> Iterator[None]:
+    """End the commands that a test started and, because it failed, did not wait for."""
+    yield
+    for process in psutil.Process().children():
+        with suppress(psutil.Error):
+            if process.cmdline()[1:3] == ["-m", "hgpbench"]:
+                process.kill()
+                process.wait(60)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from hgpbench.models import DVSHGP, VSHGP, ExactGP
 from hgpbench.models.base import Estimator
 from hgpbench.prediction import Prediction
 from hgpbench.scaling import Scaling
+from tests.bench.troubles import Plain
 
 TRAIN, TEST = 60, 7
 
@@ -35,6 +36,20 @@ def fold_of(d: int, train: int = TRAIN) -> Fold:
 def stored(fold: Fold, model: Estimator, columns: tuple[str, ...] = ()) -> Arrays:
     flat = Prediction.gaussian(np.zeros(TEST), np.ones(TEST), 1.0)
     return arrays(fold, columns, flat, model, None)
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [(2.5, 2.5), (np.float32(2.5), 2.5), ("soon", 0.0), ([1, 2], 0.0), (None, 0.0), (-1.0, 0.0)],
+)
+def test_odd_words_on_earlier_attempts_do_not_cost_a_fit(
+    told: object, seconds: float, tmp_path: Path
+) -> None:
+    class Tells(Plain):
+        resumed_seconds_ = told
+
+    fold = fold_of(1)
+    assert estimators.fit(Tells(), fold.X_train, fold.y_train, lambda *_: None, tmp_path / "c") == seconds
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,24 @@
 """Every way in which a run can end, from the command line down."""
 
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from hgpbench.bench import forks, supervise
 from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from hgpbench.bench.record import Record
+from hgpbench.bench.supervise import Supervisor
+from hgpbench.config import Limits
+from hgpbench.errors import FitError
 from tests.bench.conftest import Command
 
 Write = Callable[..., Path]
@@ -95,6 +101,18 @@ def test_what_is_done_stays_untouched_until_forced(
     assert len(manifests.read(Path("results/mine")).entries) == 6
 
 
+def test_a_result_in_the_place_of_another_is_no_result_of_it(hgpbench: Command, experiment: Write) -> None:
+    experiment('a: {model: "troubles:Plain"}\nb: {model: "troubles:Plain", shift: 0.5}')
+    hgpbench("run", "mine.yaml")
+    one, two = (Path("results") / entry.folder for entry in manifests.read(Path("results/mine")).entries)
+    mine = records.read(one)
+    shutil.rmtree(two)
+    shutil.copytree(one, two)
+    assert hgpbench("run", "mine.yaml").stdout == "1 done, 1 cached, 0 failed, 0 skipped\n"
+    assert stored()["b", 0].params["shift"] == 0.5
+    assert records.read(two.with_name(two.name + "~1")) == mine
+
+
 def test_failed_runs_are_tried_again_when_asked(hgpbench: Command, experiment: Write) -> None:
     experiment('a: {model: "troubles:Raises"}\nb: {model: "troubles:Plain"}')
     first = hgpbench("run", "mine.yaml", "--fail-fast")
@@ -150,6 +168,18 @@ def test_a_killed_fit_continues_from_its_checkpoint(hgpbench: Command, experimen
     assert not (folder / records.CHECKPOINT).exists()
 
 
+def test_a_fit_whose_worker_was_killed_continues_too(hgpbench: Command, experiment: Write) -> None:
+    experiment('a: {model: "troubles:LosesWorker"}')
+    assert hgpbench("run", "mine.yaml").returncode == 3
+    killed = stored()["a", 0]
+    assert (killed.status, killed.reason) == (
+        "killed",
+        "a worker process ended with exit code -9; the next run starts it again",
+    )
+    assert hgpbench("run", "mine.yaml").stdout == "1 done, 0 cached, 0 failed, 0 skipped\n"
+    assert stored()["a", 0].fit["resumed_after"] == 67.5
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_cleanly(kind: signal.Signals, experiment: Write) -> None:
     experiment('a: {model: "troubles:Plain"}\nb: {model: "troubles:Waits"}')
@@ -183,6 +213,31 @@ def test_two_commands_at_once_share_the_work(experiment: Write, hgpbench: Comman
     (workplace / "go").touch()
     output, _ = first.communicate(timeout=60)
     assert output.splitlines()[-1] == "1 done, 0 cached, 0 failed, 0 skipped"
+
+
+class DyingServer:
+    """A server of runs that was killed and is not gone yet: the first attempts to reach it fail."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.Process = lambda **details: self
+
+    def start(self) -> None:
+        self.refusals -= 1
+        if self.refusals >= 0:
+            raise ConnectionRefusedError
+
+
+def test_a_server_may_take_a_moment_to_die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "revive", lambda: None)
+    server: Any = DyingServer(refusals=8)
+    watcher: Any = None
+    supervisor = Supervisor(tmp_path, Limits(), {}, watcher, server)
+    assert supervisor._launch() is server
+    monkeypatch.setattr(supervise, "PATIENCE", 0.2)
+    server.refusals = 10**6
+    with pytest.raises(FitError, match="no process could be started"):
+        supervisor._launch()
 
 
 def start(*words: str) -> "subprocess.Popen[str]":

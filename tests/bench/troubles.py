@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hgpbench import files
-from hgpbench.errors import Refusal
+from hgpbench.errors import Ended, Refusal
 
 
 class Plain:
@@ -49,6 +49,19 @@ class Resumes(Plain):
         if not checkpoint.exists():
             checkpoint.write_text("1234.5")
             os.kill(os.getpid(), signal.SIGKILL)
+        self.resumed_seconds_ = float(checkpoint.read_text())
+        super().fit(X, y)
+        return self
+
+
+class LosesWorker(Plain):
+    """Has left a checkpoint when a worker of its first fit is killed; then continues from it."""
+
+    def fit(self, X: Any, y: Any, *, checkpoint: Path | None = None) -> "LosesWorker":
+        assert checkpoint is not None
+        if not checkpoint.exists():
+            checkpoint.write_text("67.5")
+            raise Ended("a worker process ended with exit code -9")
         self.resumed_seconds_ = float(checkpoint.read_text())
         super().fit(X, y)
         return self

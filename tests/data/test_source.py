@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -40,6 +41,16 @@ def test_a_fold_has_the_rows_of_its_index(stored: store.Table) -> None:
     for array in (fold.X_train, fold.y_train, fold.X_test, fold.y_test):
         assert array.flags.c_contiguous
         assert array.dtype == np.float64
+
+
+@pytest.mark.parametrize("part", ["X", "y", "published_test"])
+def test_rows_that_were_changed_since_are_not_used(part: str, stored: store.Table, folder: Path) -> None:
+    with h5py.File(folder / "mine.h5", "r+", libver="latest") as file:
+        file[part][3] = file[part][3] + 1  # a bit of the disk, or somebody's hand
+    source = open_source("mine")
+    assert source.sha256 == store.content_hash(stored)  # as the file still says
+    with pytest.raises(DataError, match=r"mine\.h5: content has sha256 .*fetch it again"):
+        source.fold(Split(30, 10), seed=4)
 
 
 def test_the_published_split_is_kept(stored: store.Table) -> None:

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from numpy.testing import assert_array_equal
 
-from hgpbench.errors import FitError
+from hgpbench.errors import Ended
 from hgpbench.experts import fit, pool
 from hgpbench.experts.expert import Step, shared_layout
 from hgpbench.experts.owner import Owner
@@ -105,7 +105,7 @@ def test_one_worker_or_one_lane_needs_no_process(rows: Rows) -> None:
 def test_a_worker_that_dies_is_told(rows: Rows) -> None:
     with Processes(rows, 4, 1, Owner) as processes:
         os.kill(processes._workers[0]._process.pid, signal.SIGKILL)
-        with pytest.raises(FitError, match=r"exit code -9, perhaps for want of memory.*n_jobs=1"):
+        with pytest.raises(Ended, match=r"exit code -9, perhaps for want of memory.*n_jobs=1"):
             processes.ask(Owner.place, range(4), 4, 4, 0)
 
 
