@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hgpbench.gp.inducing import Inducing
-from hgpbench.gp.kernels import SEARD, Family, KernelGrad, Stationary, Sums
+from hgpbench.gp.kernels import SEARD, Family, KernelGrad, Sums
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.whitened import Pull, Whitened
 from hgpbench.la import JITTER, Array, lower_times, modulate, times_transposed
@@ -49,8 +49,11 @@ class BatchProcess:
         self.grams = [np.empty((m, m)) for _ in range(SHARES)]
         self._panel = max(64, PANEL_BYTES // (8 * m))
 
-    def project(self, kernel: Stationary, X: Array, Z: Array, q: Whitened, jitter: float = JITTER) -> "Batch":
+    def project(
+        self, s2_k: Array, ell: Array, X: Array, Z: Array, q: Whitened, jitter: float = JITTER
+    ) -> "Batch":
         """What the rows of a batch ``X`` (b, d) share; a batch that was projected before is lost."""
+        kernel = self.family(float(s2_k), ell)
         inducing = Inducing.of(kernel, Z, jitter, Kmm=self.Kmm, Dmm=self.Dmm, Linv=self.Linv)
         return Batch(self, inducing, X, q)
 

@@ -113,4 +113,4 @@ def posterior(
 
 
 def _project(values: dict[str, Array], X: Array, memory: Process, jitter: float) -> Projected:
-    return memory.project(memory.family(float(values["s2_k"]), values["ell"]), X, values["Xm"], jitter)
+    return memory.project(values["s2_k"], values["ell"], X, values["Xm"], jitter)

@@ -143,8 +143,8 @@ def _project(
     prepared: dict[str, Batch] = {}
 
     def prepare(letter: str, process: BatchProcess) -> None:
-        kernel = process.family(float(values[f"s2_k{letter}"]), values[f"ell_{letter}"])
-        prepared[letter] = process.project(kernel, X, values[INDUCING[letter]], q[letter], jitter)
+        s2_k, ell, Z = (values[name] for name in (f"s2_k{letter}", f"ell_{letter}", INDUCING[letter]))
+        prepared[letter] = process.project(s2_k, ell, X, Z, q[letter], jitter)
 
     processes = workspace.processes
     workspace.run([partial(prepare, letter, process) for letter, process in processes.items()])

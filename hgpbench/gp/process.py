@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hgpbench.gp.inducing import Inducing
-from hgpbench.gp.kernels import SEARD, Family, KernelGrad, Stationary, Sums
+from hgpbench.gp.kernels import SEARD, Family, KernelGrad, Sums
 from hgpbench.gp.posterior import Posterior
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.la import (
@@ -101,9 +101,10 @@ class Process:
         while len(self.grams) < shares - 1:
             self.grams.append(np.zeros((self.m, self.m), order="F"))
 
-    def project(self, kernel: Stationary, X: Array, Z: Array, jitter: float = JITTER) -> "Projected":
+    def project(self, s2_k: Array, ell: Array, X: Array, Z: Array, jitter: float = JITTER) -> "Projected":
         """Kmm, its inverse factor, Knm and V = Knm L^-T: n m^2 flops. What was projected before is lost."""
         self.filled = Filled()
+        kernel = self.family(float(s2_k), ell)
         inducing = Inducing.of(
             kernel, Z, jitter, Kmm=self._prior, Dmm=self._prior_slopes, Linv=self._prior_factor
         )

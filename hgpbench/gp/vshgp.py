@@ -94,14 +94,12 @@ def project(values: dict[str, Array], X: Array, workspace: Workspace, jitter: fl
 
 def project_f(values: dict[str, Array], X: Array, workspace: Workspace, jitter: float = JITTER) -> Projected:
     """f alone."""
-    kernel = workspace.families.f(float(values["s2_kf"]), values["ell_f"])
-    return workspace.f.project(kernel, X, values["Xm"], jitter)
+    return workspace.f.project(values["s2_kf"], values["ell_f"], X, values["Xm"], jitter)
 
 
 def project_g(values: dict[str, Array], X: Array, workspace: Workspace, jitter: float = JITTER) -> Projected:
     """g alone."""
-    kernel = workspace.families.g(float(values["s2_kg"]), values["ell_g"])
-    return workspace.g.project(kernel, X, values["Xu"], jitter)
+    return workspace.g.project(values["s2_kg"], values["ell_g"], X, values["Xu"], jitter)
 
 
 def differentiate(values: dict[str, Array], y: Array, projection: Projection) -> State:

@@ -1,19 +1,22 @@
 """f from neighbouring rows against the exact GP, and the pieces in which it is computed."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from hgpbench.fitting.threads import runner
-from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.kernels import KERNELS, SEARD, KernelName
 from hgpbench.gp.neighbours import Neighbourhood
 from tests.models.zoo import draw
 
 
-def test_all_rows_as_neighbours_give_the_exact_gp() -> None:
+@pytest.mark.parametrize("name", KERNELS)
+def test_all_rows_as_neighbours_give_the_exact_gp(name: KernelName) -> None:
     X, y = draw(40)
+    X[7] = X[30]
     r = np.random.default_rng(3).uniform(0.05, 0.5, 40)
-    kernel, (Xs, _) = SEARD(1.2, np.array([0.9, 1.6])), draw(15, seed=4)
+    kernel, (Xs, _) = KERNELS[name](1.2, np.array([0.9, 1.6])), draw(15, seed=4)
     A = kernel.cross(X, X) + np.diag(r + 1.2e-6)
     Ksn = kernel.cross(Xs, X)
     mu, s2 = Neighbourhood(kernel, X, y, r, 100).moments(Xs)

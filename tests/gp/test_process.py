@@ -21,7 +21,7 @@ KERNEL = SEARD(1.3, np.array([0.8, 1.1]))
 
 
 def projected(kernel=KERNEL, memory=None) -> Projected:
-    return (memory or Process(N, M)).project(kernel, X, X[:M])
+    return (memory or Process(N, M)).project(kernel.s2_k, kernel.ell, X, X[:M])
 
 
 @pytest.fixture
