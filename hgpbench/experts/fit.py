@@ -77,7 +77,7 @@ class Experts:
     def moments(
         self, Xs: Array, letters: str, kind: Kind, tolerance: float, pieces: Pieces
     ) -> dict[str, Array]:
-        """Means and variances (2, s) of the committee's f or g, or both, at ``Xs`` (s, d).
+        """Means and variances (2, s) of the committee's f, g or both, or its y, at ``Xs`` (s, d).
 
         Posteriors that this process makes are kept for the next time, as many as the pieces allow.
         """

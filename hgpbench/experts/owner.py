@@ -23,8 +23,12 @@ from hgpbench.gp.vshgp import Workspace
 
 
 def committees(reach: Reach, letters: str, shared: Values) -> dict[str, Committee]:
-    """Committees about f, g or both (``letters``) that have heard nobody yet."""
+    """Committees about f, g or both (``letters``), or about y, that have heard nobody yet."""
     means = {"f": 0.0, "g": float(shared["mu0"])}
+    if letters == "y":
+        f, g = (reach.committee(means[letter], float(shared[f"s2_k{letter}"])) for letter in "fg")
+        noise = float(np.exp(g.prior_mean + 0.5 * g.prior_var))
+        return {"y": Committee(reach.kind, len(reach.Xs), f.prior_mean, f.prior_var + noise)}
     return {letter: reach.committee(means[letter], float(shared[f"s2_k{letter}"])) for letter in letters}
 
 
@@ -103,19 +107,21 @@ class Owner:
     def confer(
         self, lanes: Numbers, n_lanes: int, flat: Array, reach: Reach, letters: str
     ) -> list[dict[str, Array]]:
-        """The committee sums (3, s) of f, g or both over the experts of each lane, in order."""
+        """The committee sums (3, s) of f, g or both, or of y, over the experts of each lane, in order."""
         shared, kept = self._layout.unpack(flat), self._kept or Kept()
-        outlines = {letter: self._outline(letter, shared, kept) for letter in letters}
+        latent = "fg" if letters == "y" else letters
+        outlines = {letter: self._outline(letter, shared, kept) for letter in latent}
         asked = np.any([outline.within(reach) for outline in outlines.values()], axis=0)
+        if letters == "y":  # nobody is silent: noise is said by those who know nothing of f, too
+            asked[...] = True
         answers = []
         for lane in lanes:
             heard = committees(reach, letters, shared)
             for number in range(lane, len(self._rows.sizes), n_lanes):
                 if asked[number]:
                     make = partial(self._voices, number, shared, outlines)
-                    voices = kept.voices.obtain((number, letters), make)
-                    for letter, committee in heard.items():
-                        voices[letter].tell(committee, reach)
+                    voices = kept.voices.obtain((number, latent), make)
+                    voices.tell(heard, reach)
             answers.append({letter: committee.sums for letter, committee in heard.items()})
         return answers
 

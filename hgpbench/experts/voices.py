@@ -54,6 +54,16 @@ class Voice(NamedTuple):
 class Voices(dict[str, Voice]):
     """Those of one expert, by letter."""
 
+    def tell(self, committees: Mapping[str, Committee], reach: Reach) -> None:
+        """Add what it says of f and g to their committees, or of y = f + noise to that one."""
+        for letter, committee in committees.items():
+            if letter == "y":
+                f, f_var = self["f"].posterior.moments(reach.Xs)
+                g, g_var = self["g"].posterior.moments(reach.Xs)
+                committee.add(slice(None), f, f_var + np.exp(g + 0.5 * g_var))
+            else:
+                self[letter].tell(committee, reach)
+
     @property
     def nbytes(self) -> int:
         """Bytes of their matrices."""

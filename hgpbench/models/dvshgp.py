@@ -67,6 +67,9 @@ class DVSHGP(Estimator):
     initial_lengthscale_f, initial_lengthscale_g : float, str or None, default=None
         Lengthscales that "paper" starts from: a number in the units of the inputs, or text such as "0.5 sd"
         for standard deviations; None for the authors' "0.5 sd" and "0.2 sd". Other recipes find their own.
+    aggregate : {"fg", "y"}, default="fg"
+        What the committee aggregates: f and g, from which y follows, as the paper does; or y itself, each
+        expert's normal one, which the paper advises against. The latter asks all experts about all points.
     aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
     mean : {"zero", "linear"}, default="zero"
@@ -140,6 +143,7 @@ class DVSHGP(Estimator):
         n_restarts: int = N_RESTARTS,
         initial_lengthscale_f: Length | None = None,
         initial_lengthscale_g: Length | None = None,
+        aggregate: Literal["fg", "y"] = "fg",
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
         mean: MeanKind = "zero",
         kernel: Choice = "se",
@@ -159,6 +163,7 @@ class DVSHGP(Estimator):
         self.n_restarts = n_restarts
         self.initial_lengthscale_f = initial_lengthscale_f
         self.initial_lengthscale_g = initial_lengthscale_g
+        self.aggregate = aggregate
         self.aggregation = aggregation
         self.mean = mean
         self.kernel = kernel
@@ -183,6 +188,7 @@ class DVSHGP(Estimator):
         optimizers.read(self.optimizer)
         check_choice("mean", self.mean, MEAN_KINDS)
         check_choice("partition", self.partition, KINDS)
+        check_choice("aggregate", self.aggregate, ("fg", "y"))
         check_choice("aggregation", self.aggregation, ("rbcm", "gpoe", "nearest"))
 
     def fit(
@@ -245,8 +251,13 @@ class DVSHGP(Estimator):
     def _moments(self, X: Array) -> Prediction:
         n_workers = self._workers(len(X) * len(self.expert_sizes_) // 10, len(self.labels_))
         pieces = self._experts.needs("fg").pieces(self.max_memory, n_workers)
-        moments = self._experts.moments(X, "fg", self.aggregation, self.skip_tol, pieces)
-        return self._mean.add_to(Prediction.mixture(*moments["f"], *moments["g"]), X)
+        moments = self._experts.moments(X, self.aggregate, self.aggregation, self.skip_tol, pieces)
+        if self.aggregate == "y":
+            mean, var = moments["y"]
+            prediction = Prediction(mean, var, var.copy())
+        else:
+            prediction = Prediction.mixture(*moments["f"], *moments["g"])
+        return self._mean.add_to(prediction, X)
 
     def smaller(self, share: float) -> dict[str, object]:
         """As many rows to an expert."""

@@ -9,9 +9,9 @@ from hgpbench.report import numbers, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.digest import NOISE_QUANTILES
 
-PAPER = (
-    "-paper"  # after the model in a label: the paper's own settings, where those of the plain label differ
-)
+PAPER = "-paper"  # after the model in a label: the paper's settings, where those of the plain label differ
+GUESS = "-guess"  # the same where the paper does not say them: EHSoD's bias correction, the kind of GPVC
+GUESSED = ("ehsod", "gpvc")
 AS_IN_PAPER = ("dvshgp-random", "svshgp-adam")  # variants that exist with the paper's settings only
 
 TITLES = {
@@ -166,9 +166,9 @@ def listed(names: Iterable[str]) -> str:
 
 
 def paper_label(name: str) -> str:
-    """The label of a model, a variant or a point of a sweep with the paper's settings."""
+    """The label of a model, a variant or a point of a sweep with the paper's settings, known or guessed."""
     family = _family(name)
-    return family + PAPER + name.removeprefix(family)
+    return family + (GUESS if family in GUESSED else PAPER) + name.removeprefix(family)
 
 
 def _family(name: str) -> str:

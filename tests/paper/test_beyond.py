@@ -30,10 +30,10 @@ def test_a_linear_mean_function_below_the_papers_table(make) -> None:
 
 @pytest.mark.parametrize(("smse", "is_said"), [(0.3, True), (0.5, False)])
 def test_models_that_a_simple_one_beats(make, smse: float, is_said: bool) -> None:
-    models = {"linear": {"smse": smse}, "gpvc-paper": {"smse": 0.4}, "other": {"smse": 9.0}}
+    models = {"linear": {"smse": smse}, "gpvc-guess": {"smse": 0.4}, "other": {"smse": 9.0}}
     found = said(make("protein", models), "has a lower SMSE than")
     assert found == (
-        ["Linear regression (linear) has a lower SMSE than gpvc-paper (0.3000 against 0.4000)."]
+        ["Linear regression (linear) has a lower SMSE than gpvc-guess (0.3000 against 0.4000)."]
         if is_said
         else []
     )

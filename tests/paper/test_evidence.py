@@ -17,7 +17,7 @@ from hgpbench.paper.evidence import Evidence, listed, paper_label, quantities
         (["dvshgp", "dvshgp-paper", "dvshgp-u5"], ["dvshgp-u5", "dvshgp"], ["dvshgp-u5", "dvshgp"]),
         (["dvshgp-paper", "dvshgp-paper-u5"], ["dvshgp-u5", "dvshgp"], ["dvshgp-paper-u5", "dvshgp-paper"]),
         (["dvshgp", "dvshgp-paper"], ["dvshgp", "dvshgp-random"], ["dvshgp-paper", "dvshgp-random"]),
-        (["ehsod-paper", "dvshgp"], ["ehsod", "dvshgp"], ["ehsod-paper", "dvshgp"]),
+        (["ehsod-guess", "dvshgp"], ["ehsod", "dvshgp"], ["ehsod-guess", "dvshgp"]),
         (["dvshgp-paper:n_jobs=1"], ["dvshgp:n_jobs=1"], ["dvshgp-paper:n_jobs=1"]),
     ],
 )
@@ -29,7 +29,7 @@ def test_labels_of_the_papers_settings(make, labels, names, wanted) -> None:
 
 def test_paper_labels() -> None:
     assert [paper_label(name) for name in ("gpvc", "dvshgp-u5", "dvshgp-n0:a=1")] == [
-        "gpvc-paper",
+        "gpvc-guess",
         "dvshgp-paper-u5",
         "dvshgp-paper-n0:a=1",
     ]
@@ -122,7 +122,7 @@ def test_sweeps_are_ordered_by_value_and_keep_to_one_setting(make) -> None:
         500.0: "ehsod:subset_size=500",
         3000.0: "ehsod:subset_size=3000",
     }
-    both = make("protein-sweeps", {"gpvc:n_basis=1": {}, "gpvc-paper:n_basis=2": {}})
+    both = make("protein-sweeps", {"gpvc:n_basis=1": {}, "gpvc-guess:n_basis=2": {}})
     assert Evidence(both).sweep("gpvc") == {2.0: "gpvc:n_basis=2"}
     assert Evidence(both, ours=True).sweep("gpvc") == {1.0: "gpvc:n_basis=1"}
 

@@ -22,14 +22,14 @@ def of(found, name: str):
 def test_the_papers_settings_decide_and_ours_are_told_besides(make) -> None:
     models = {
         "ehsod": {"msll_gaussian": -1.0},
-        "ehsod-paper": {"msll_gaussian": -0.5},
+        "ehsod-guess": {"msll_gaussian": -0.5},
         "vsgp": {"msll_gaussian": -0.8},
         "rbcm": {"msll_gaussian": -0.8},
     }
     found = of(judge(make("sinc2d", models)), "sinc2d/ehsod-msll")
     assert (found.ruling, found.ours) == ("does not hold", "holds")
-    assert "ehsod-paper -0.5000" in found.figures
-    del models["ehsod-paper"]
+    assert "ehsod-guess -0.5000" in found.figures
+    del models["ehsod-guess"]
     found = of(judge(make("sinc2d", models)), "sinc2d/ehsod-msll")
     assert (found.ruling, found.ours) == ("holds", None)
 
@@ -86,7 +86,7 @@ def test_tables(make) -> None:
     assert quick.headings == ("verdict", "what the paper says", "counts as true if", "figures")
     assert ["holds (quick)" for row in quick.rows if row[0].text == "holds (quick)"] == ["holds (quick)"]
     assert table(make("toy", {}, dataset={"name": "mine"})) is None
-    with_paper = {label: {"msll_gaussian": -1.0} for label in ("ehsod", "ehsod-paper", "vsgp", "rbcm")}
+    with_paper = {label: {"msll_gaussian": -1.0} for label in ("ehsod", "ehsod-guess", "vsgp", "rbcm")}
     assert "our settings" in table(make("sinc2d", with_paper)).headings
     every = verdicts.summary_table(judge_all([make("sinc2d", SMALL)]))
     assert len(every.rows) == len(verdicts.CLAIMS)
