@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hgpbench.paper.claims_sinc2d import ALL
 from hgpbench.paper.criteria import Criterion
-from hgpbench.paper.evidence import PAPER, Evidence, called
+from hgpbench.paper.evidence import Evidence, called, ours_of
 from hgpbench.paper.published import counterpart, departures, printouts
 from hgpbench.paper.values import OURS
 from hgpbench.paper.verdicts import CLAIMS
@@ -62,7 +62,7 @@ def _below_print(experiment: Experiment) -> Iterator[str]:
 def _simple_wins(experiment: Experiment) -> Iterator[str]:
     """Models of the paper that a simple one beats in these runs."""
     evidence = Evidence(experiment, ours=True)
-    rivals = [label for label in experiment.labels if label.replace(PAPER, "") in _COMPARED]
+    rivals = [label for label in experiment.labels if ours_of(label) in _COMPARED]
     for simple, words in SIMPLE.items():
         for score, title in _SCORES.items():
             pairs = {rival: evidence.sample((simple, rival), score) for rival in rivals}
@@ -97,7 +97,7 @@ def _settings(experiment: Experiment) -> Iterator[str]:
     """What our settings change where the paper's have a label of their own."""
     evidence = Evidence(experiment, ours=True)
     for paper in experiment.labels:
-        ours = paper.replace(PAPER, "")
+        ours = ours_of(paper)
         samples = [evidence.sample((ours, paper), name) for name in (*_SCORES, "total_seconds")]
         if ours == paper or any(sample.missing for sample in samples):
             continue

@@ -171,5 +171,10 @@ def paper_label(name: str) -> str:
     return family + (GUESS if family in GUESSED else PAPER) + name.removeprefix(family)
 
 
+def ours_of(label: str) -> str:
+    """The label with our settings of one with the paper's."""
+    return label.replace(PAPER, "").replace(GUESS, "")
+
+
 def _family(name: str) -> str:
     return re.split("[-:]", name, maxsplit=1)[0]
