@@ -118,7 +118,8 @@ class GPVC(Estimator):
         self.centres_ = scaling.undo_inputs(values["P"] * self._unit)
         self.relevances_ = values["alpha"]
         self.relevances_[m : m + d] *= self._unit**2
-        self.noise_mean_ = 2.0 * float(np.log(scaling.y_scale)) - float(values["b"])
+        away = np.exp(-float(values["b"])) + self._posterior.floor
+        self.noise_mean_ = 2.0 * float(np.log(scaling.y_scale)) + float(np.log(away))
         self.noise_weights_ = self._posterior.v
 
     def _moments(self, X: Array) -> Prediction:
