@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from hgpbench.fitting.basis import first_width
 from hgpbench.gp.gpz import Kind
 from hgpbench.gp.predictive import normal_logpdf
-from hgpbench.models import GPVC, Linear
+from hgpbench.models import GPVC, Linear, gpvc
 from tests.models.zoo import draw
 
 KINDS = get_args(Kind)
@@ -136,3 +136,28 @@ def test_a_target_without_noise_does_not_end_the_search(kind):
         error = np.mean((model.predict(X[200:]) - y[200:]) ** 2) / np.var(y)
         assert error < 1e-4
         assert model.n_iter_ > 10
+
+
+def test_few_rows_choose_few_functions_and_a_noise_that_new_rows_have():
+    # A function at nearly every row explains the noise.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=600)
+    inside, density = [], []
+    for n_basis in (None, 100):
+        model = GPVC(n_basis, max_iter=60, random_state=0).fit(X[:120], y[:120])
+        prediction = model.predict_dist(X[120:])
+        low, high = prediction.quantile([0.025, 0.975])
+        inside.append(np.mean((y[120:] >= low) & (y[120:] <= high)))
+        density.append(prediction.logpdf(y[120:]).mean())
+        assert len(model.centres_) == n_basis or len(model.centres_) <= 20
+    assert abs(inside[0] - 0.95) < 0.04
+    assert inside[1] < 0.8
+    assert density[0] > density[1] + 0.5
+
+
+def test_many_rows_get_all_functions_and_no_choice(monkeypatch):
+    monkeypatch.setattr(gpvc, "FEW_ROWS", 150)
+    model = GPVC(max_iter=3, random_state=0).fit(*draw(150))
+    assert len(model.centres_) == 100
+    assert model.noise_strength_ == 1.0
