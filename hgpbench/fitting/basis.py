@@ -7,17 +7,60 @@ width, so that a unit step is one step for centres and precisions alike. Measure
 kind VC, 100 iterations in all: the objective rises by 780 nats from the unit alone, by 940 with both.
 """
 
+import time
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from hgpbench.columns import Array, moments
 from hgpbench.fitting.checks import ensure_started
+from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import Start
 from hgpbench.fitting.values import Values
-from hgpbench.gp.gpz import ETA_RATE, ETA_SHAPE, BasisProblem, Kind, axis_aligned, positive
+from hgpbench.gp.gpz import ETA_RATE, ETA_SHAPE, BasisPosterior, BasisProblem, Kind, axis_aligned, positive
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 
 STEPS = 30  # iterations with the centres held: enough for a start
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is fitted, and how long."""
+
+    kind: Kind
+    linear: bool
+    heteroscedastic: bool
+    max_iter: int
+
+
+@dataclass(frozen=True, eq=False)
+class BasisFit:
+    """How the search ended, at which values and posterior, for inputs in the length ``unit``."""
+
+    result: OptimResult
+    values: Values
+    posterior: BasisPosterior
+    unit: float
+
+
+def fit_basis(
+    X: Array, y: Array, m: int, options: Options, rng: np.random.Generator, callback: Callback | None = None
+) -> BasisFit:
+    """Fit ``m`` functions to scaled data; time and evaluations include the search for initial values."""
+    started = time.perf_counter()
+    centres = inducing_points(X, m, rng)
+    unit = first_width(X, centres)
+    X, kind, linear = X / unit, options.kind, options.linear
+    first, spent = first_values(
+        X, y, centres / unit, unit, kind, linear=linear, heteroscedastic=options.heteroscedastic
+    )
+    prepared = time.perf_counter() - started
+    problem = BasisProblem(X, y, len(centres), kind, linear=linear)
+    values, result = maximise(problem, first, max_iter=options.max_iter, callback=callback)
+    trace = result.trace + np.array([0.0, prepared, 0.0])
+    result = replace(result, evaluations=result.evaluations + spent, trace=trace)
+    return BasisFit(result, values, problem.posterior(values), unit)
 
 
 def first_values(

@@ -12,13 +12,17 @@ functions, and one for the way back. No (n, m, d) array appears.
 
 Evidence of a linear model in basis functions whose log noise precision is linear in them too (GPz).
 
-    y = H(x)^T w + eps,  w_j ~ N(0, 1 / alpha_j),  eps ~ N(0, 1 / beta(x)),  log beta(x) = b + Phi(x)^T v
+    y = H(x)^T w + eps,  w_j ~ N(0, 1 / alpha_j),  eps ~ N(0, 1 / beta(x)),
+    1 / beta(x) = e^-(b + Phi(x)^T v) + floor
     H = Phi, or [Phi, x, 1] with a linear mean
 
 Almosallam et al. (2016), *GPz*, maximise log p(y | v) + log p(v | eta) with v_j ~ N(0, 1 / eta_j) over
 everything but w, which is integrated out. That has no maximum: v_j = 0 and eta_j -> infinity raise it without
 end, and their releases stop early. Here log eta_j has the density of a Gamma variable's logarithm,
 which makes the objective a proper joint density, log p(y, v, log eta).
+
+The floor, 1e-8 of the variance of y, is what the jitter of a kernel is to a GP. Without it the precision of a
+target that the basis can explain grows until B is singular to round-off, and no step leads on.
 
 Scaled by D = diag(alpha)^-1/2, all follows from B = I + D H^T diag(beta) H D, whose eigenvalues are at least
 one; posterior covariance of w: Sigma = D B^-1 D.
@@ -147,6 +151,7 @@ ETA_SHAPE, ETA_RATE = 10.0, 0.3
 Under heavier tails a function shrinks to a few rows and calls them free of noise at a price that grows like a
 logarithm only."""
 LOG_2PI = float(np.log(2.0 * np.pi))
+NOISE_FLOOR = 1e-8  # of the variance of y
 
 
 def positive(kind: Kind, names: list[str]) -> list[str]:
@@ -165,6 +170,7 @@ class BasisPosterior:
     root: Array
     b: float
     v: Array
+    floor: float
 
     def moments(self, Xs: Array) -> tuple[Array, Array, Array]:
         """Mean and variance of f, and the noise variance, at ``Xs`` (s, d), each (s,), by chunks."""
@@ -175,7 +181,7 @@ class BasisPosterior:
             mu[rows] = H @ self.w
             T = H @ self.root.T
             s2[rows] = rowdots(T, T)
-            noise[rows] = np.exp(-self.b - Phi @ self.v)
+            noise[rows] = np.exp(-self.b - Phi @ self.v) + self.floor
         return mu, s2, noise
 
 
@@ -185,8 +191,8 @@ class _Weights:
 
     w: Array
     root: Array
-    log_beta: Array
     beta: Array
+    free: Array  # share of the noise variances above their floor
     e: Array
     log_evidence: float
 
@@ -201,6 +207,7 @@ class BasisProblem:
         self._H = np.empty((n, k))
         if linear:
             self._H[:, m:-1], self._H[:, -1] = X, 1.0
+        self.floor = NOISE_FLOOR * float(np.var(y))
         self._B, self._LBinv = (np.zeros((k, k), order="F") for _ in range(2))
 
     def evidence(self, values: dict[str, Array]) -> Bound:
@@ -222,7 +229,13 @@ class BasisProblem:
         basis = Basis(self.kind, values["P"].copy(), values["gamma"].copy())
         weights = self._weights(basis, values)
         return BasisPosterior(
-            basis, self.linear, weights.w, weights.root, float(values["b"]), self._v(values).copy()
+            basis,
+            self.linear,
+            weights.w,
+            weights.root,
+            float(values["b"]),
+            self._v(values).copy(),
+            self.floor,
         )
 
     def _v(self, values: dict[str, Array]) -> Array:
@@ -232,15 +245,16 @@ class BasisProblem:
         """Fill H, factor B, and solve for the mean of w: n k^2 flops."""
         H, B, y, v = self._H, self._B, self.y, self._v(values)
         n, k = H.shape
-        C, log_beta, moment = basis.coefficients(), np.empty(n), np.zeros(k)
+        C, beta, free, moment = basis.coefficients(), np.empty(n), np.empty(n), np.zeros(k)
         for rows in _panels(n, k):
             Phi = H[rows, : self.m]
             np.exp(basis.features(self.X[rows]) @ C, out=Phi)
-            log_beta[rows] = float(values["b"]) + Phi @ v
-            S = H[rows] * np.exp(0.5 * log_beta[rows, None])
+            noise = np.exp(-float(values["b"]) - Phi @ v)
+            beta[rows] = 1.0 / (noise + self.floor)
+            free[rows] = noise * beta[rows]
+            S = H[rows] * np.sqrt(beta[rows, None])
             gram(S, out=B, beta=float(rows.start > 0))
-            moment += (np.exp(log_beta[rows]) * y[rows]) @ H[rows]
-        beta = np.exp(log_beta)
+            moment += (beta[rows] * y[rows]) @ H[rows]
         D = 1.0 / np.sqrt(values["alpha"])
         B *= D
         B *= D[:, None]
@@ -251,11 +265,11 @@ class BasisProblem:
         e = y - H @ w
         # The sum of squares is least at w, so that round-off in w enters it to second order only.
         quadratic = float(beta @ (e * e) + white @ white)
-        value = -0.5 * (n * LOG_2PI - float(log_beta.sum()) - logdet(LBinv) + quadratic)
-        return _Weights(w, LBinv * D, log_beta, beta, e, value)
+        value = -0.5 * (n * LOG_2PI - float(np.log(beta).sum()) - logdet(LBinv) + quadratic)
+        return _Weights(w, LBinv * D, beta, free, e, value)
 
     def _back(self, basis: Basis, values: dict[str, Array], weights: _Weights) -> dict[str, Array]:
-        """dPhi = -diag(beta) H Sigma + (beta e) w^T + h v^T, h = d/d log beta, and all else: 2 n k^2."""
+        """dPhi = -diag(beta) H Sigma + (beta e) w^T + h v^T, h = d/d(b + Phi v), and all else: 2 n k^2."""
         H, m, v, w, beta, e = self._H, self.m, self._v(values), weights.w, weights.beta, weights.e
         n, k = H.shape
         Sigma = weights.root.T @ weights.root
@@ -265,6 +279,7 @@ class BasisProblem:
         for rows in _panels(n, k):
             T = H[rows] @ Sigma
             h[rows] = 0.5 - 0.5 * beta[rows] * (e[rows] ** 2 + rowdots(T, H[rows]))
+            h[rows] *= weights.free[rows]
             Phi, W = H[rows, :m], T[:, :m]
             W *= -beta[rows, None]
             W += np.stack([beta[rows] * e[rows], h[rows]], axis=1) @ right

@@ -1,16 +1,15 @@
 """Basis functions with variable covariances, shared by the mean and the log noise (GPz)."""
 
-import time
 from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 
-from hgpbench.fitting.basis import first_values, first_width, maximise
+from hgpbench.fitting.basis import Options, fit_basis
+from hgpbench.fitting.basis_choice import FEW_ROWS, MOST_CHOSEN, Choice, choose
 from hgpbench.fitting.checks import check_at_least, check_choice
-from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.values import Values
-from hgpbench.gp.gpz import BasisProblem, Kind
+from hgpbench.gp.gpz import Kind
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
@@ -29,8 +28,11 @@ class GPVC(Estimator):
 
     Parameters
     ----------
-    n_basis : int, default=100
-        Basis functions m_b; one at each distinct row where they are fewer. Their centres are optimised.
+    n_basis : int or None, default=None
+        Basis functions m_b; one at each distinct row where they are fewer. Their centres are optimised. None
+        for 100, and with fewer than 5,000 rows for as many of 5, 10, 20, 50 and 100 as predict left-out
+        thirds of the rows best; these then also set the level of the noise, which over-fitting makes too
+        small, and how far it varies.
     kind : {"GL", "VL", "GD", "VD", "GC", "VC"}, default="VD"
         Global or variable (each function its own) lengthscale, diagonal or full covariance. The authors' "VC"
         is the best of two inputs and many rows; with nine inputs and 10,000 rows it over-fits the noise.
@@ -53,6 +55,8 @@ class GPVC(Estimator):
         Prior precisions alpha_j of the weights, of the standardised problem.
     noise_mean_ : float
         Log noise variance away from all centres, from b.
+    noise_strength_ : float
+        Share of the log noise's deviations that predictions keep; one unless ``n_basis`` was chosen.
     noise_weights_ : array of shape (m_b,)
         Weights v_j of the log noise precision.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -66,7 +70,7 @@ class GPVC(Estimator):
 
     def __init__(
         self,
-        n_basis: int = 100,
+        n_basis: int | None = None,
         kind: Kind = "VD",
         linear_mean: bool = True,
         heteroscedastic: bool = True,
@@ -83,36 +87,27 @@ class GPVC(Estimator):
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        check_at_least("n_basis", self.n_basis, 1)
+        if self.n_basis is not None:
+            check_at_least("n_basis", self.n_basis, 1)
         check_choice("kind", self.kind, get_args(Kind))
         check_at_least("max_iter", self.max_iter, 1)
 
     def _matrix_size(self, n: int) -> int:
-        return self.n_basis
+        return self.n_basis or MOST_CHOSEN
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
-        started, scaling = time.perf_counter(), self._scaling
+        scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         inputs, target = scaling.inputs(X), scaling.target(y)
-        centres = inducing_points(inputs, self.n_basis, np.random.default_rng(self.random_state))
-        self._unit = first_width(inputs, centres)
-        inputs /= self._unit
-        first, spent, _ = first_values(
-            inputs,
-            target,
-            centres / self._unit,
-            self._unit,
-            self.kind,
-            linear=self.linear_mean,
-            heteroscedastic=self.heteroscedastic,
-        )
-        prepared = time.perf_counter() - started
-        problem = BasisProblem(inputs, target, len(centres), self.kind, linear=self.linear_mean)
-        report = self._reporter(callback, len(y))
-        values, result = maximise(problem, first, max_iter=self.max_iter, callback=report)
-        trace = result.trace + np.array([0.0, prepared, 0.0])
-        self._keep(replace(result, evaluations=result.evaluations + spent, trace=trace), len(y))
-        self._posterior = problem.posterior(values)
-        self._describe(values)
+        options = Options(self.kind, self.linear_mean, self.heteroscedastic, self.max_iter)
+        choice = Choice(self.n_basis or MOST_CHOSEN)
+        if self.n_basis is None and len(y) < FEW_ROWS:
+            choice = choose(inputs, target, options, rng)
+        fit = fit_basis(inputs, target, choice.m, options, rng, self._reporter(callback, len(y)))
+        evaluations = fit.result.evaluations + choice.evaluations
+        self._keep(replace(fit.result, evaluations=evaluations), len(y))
+        self._unit, self._posterior, self._correction = fit.unit, fit.posterior, choice.correction
+        self.noise_strength_ = choice.correction.strength
+        self._describe(fit.values)
 
     def _describe(self, values: Values) -> None:
         """What was learned, in the user's units."""
@@ -120,8 +115,10 @@ class GPVC(Estimator):
         self.centres_ = scaling.undo_inputs(values["P"] * self._unit)
         self.relevances_ = values["alpha"]
         self.relevances_[m : m + d] *= self._unit**2
-        self.noise_mean_ = 2.0 * float(np.log(scaling.y_scale)) - float(values["b"])
+        away = np.array([np.exp(-float(values["b"])) + self._posterior.floor])
+        self.noise_mean_ = 2.0 * float(np.log(scaling.y_scale)) + float(np.log(self._correction.of(away)[0]))
         self.noise_weights_ = self._posterior.v
 
     def _moments(self, X: Array) -> Prediction:
-        return Prediction.gaussian(*self._posterior.moments(X / self._unit))
+        mean, f_var, noise = self._posterior.moments(X / self._unit)
+        return Prediction.gaussian(mean, f_var, self._correction.of(noise))

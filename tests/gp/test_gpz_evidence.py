@@ -8,7 +8,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal
 
-from hgpbench.gp.gpz import ETA_RATE, ETA_SHAPE, BasisProblem, Kind, _noise_prior, gamma_shape, positive
+from hgpbench.gp.gpz import (
+    ETA_RATE,
+    ETA_SHAPE,
+    NOISE_FLOOR,
+    BasisProblem,
+    Kind,
+    _noise_prior,
+    gamma_shape,
+    positive,
+)
 from tests.gp.reference import central_differences, relative_error
 from tests.gp.test_gpz_basis import KINDS, evaluate
 
@@ -41,7 +50,8 @@ def design(kind: Kind, values: dict[str, np.ndarray], X: np.ndarray, *, linear: 
 
 
 def noise_variances(kind: Kind, values: dict[str, np.ndarray], X: np.ndarray) -> np.ndarray:
-    return np.exp(-values["b"] - evaluate(kind, X, values["P"], values["gamma"]) @ values["v"])
+    Phi = evaluate(kind, X, values["P"], values["gamma"])
+    return np.exp(-values["b"] - Phi @ values["v"]) + NOISE_FLOOR * Y.var()
 
 
 def evidence(kind, values, X=X, y=Y, *, linear=True):
@@ -72,7 +82,7 @@ def test_gradient_matches_central_differences(kind, linear, name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_noise_weights_it_is_bayesian_linear_regression(kind):
     values = constant_noise(draw(kind))
-    H, beta = design(kind, values, X, linear=True), np.exp(values["b"])
+    H, beta = design(kind, values, X, linear=True), 1 / (np.exp(-values["b"]) + NOISE_FLOOR * Y.var())
     # Bishop (2006), eqs. 3.53, 3.54 and 3.86, with a precision for each weight.
     A = np.diag(values["alpha"]) + beta * H.T @ H
     w = beta * np.linalg.solve(A, H.T @ Y)
