@@ -121,7 +121,7 @@ def check_same_bits(around: Round, problem: Problem) -> None:
             continue
         around.counts["runs compared to the bit"] += 1
         resumed = (records.read(problem.results / entry.folder).fit.get("resumed_after") or 0.0) > 0
-        around.counts["of these continued from a checkpoint"] += resumed
+        around.counts["runs compared to the bit, continued from a checkpoint"] += resumed
         differ = [part for part in one if one[part] != two.get(part)]
         around.expect(one.keys() == two.keys() and not differ, f"{name}: other bits in {', '.join(differ)}")
 
