@@ -52,7 +52,7 @@ def fit_basis(
     centres = inducing_points(X, m, rng)
     unit = first_width(X, centres)
     X, kind, linear = X / unit, options.kind, options.linear
-    first, spent = first_values(
+    first, spent, _ = first_values(
         X, y, centres / unit, unit, kind, linear=linear, heteroscedastic=options.heteroscedastic
     )
     prepared = time.perf_counter() - started
