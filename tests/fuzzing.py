@@ -55,7 +55,7 @@ ODD_BYTES = [
 CONFIG: dict[str, Any] = {
     "name": "fuzz", "title": "A title", "dataset": "toy", "split": {"train": 40, "test": 20}, "repeats": 2,
     "limits": {"wall": "1h", "memory": "2GB", "threads": 1},
-    "models": {"mean": None, "gp": {"max_iter": 10, "restarts": 1}, "fine": {"model": "dvshgp", "skip_tol": 0.1}, "other": {"model": "linear"}},
+    "models": {"mean": None, "gp": {"max_iter": 10, "n_restarts": 1}, "fine": {"model": "dvshgp", "skip_tol": 0.1}, "other": {"model": "linear"}},
     "sweep": {"gp": {"max_iter": [5, 6]}},
     "quick": {"repeats": 1, "models": {"gp": {"max_iter": 3}}, "leave_out": ["other"]},
 }  # fmt: skip
@@ -231,7 +231,7 @@ def _checkpoints(home: Path, chance: random.Random) -> Iterator[Case]:
     passes = "natural(n_passes=2)"
     models: list[Any] = [
         SVGP(n_inducing=4, batch_size=8, max_iter=4, random_state=0),
-        DVSHGP(n_experts=2, n_inducing_f=4, n_inducing_g=4, n_neighbors=0, n_jobs=1, optimizer=passes, random_state=0),
+        DVSHGP(n_experts=2, n_inducing_f=4, n_inducing_g=4, n_jobs=1, optimizer=passes, random_state=0),
     ]  # fmt: skip
     path, states = home / "checkpoint.h5", []
     for model in models:

@@ -73,7 +73,7 @@ def _given(value: Any, parameter: inspect.Parameter, model: Model, where: str) -
     """A value of the config as the signature's type, in its one spelling."""
     checked = _checked(value, _hint(parameter.annotation, model.kind), where)
     shorthands = getattr(model.kind, "shorthands", {}) if model.address is None else {}
-    if parameter.name in shorthands:
+    if parameter.name in shorthands and isinstance(checked, str):
         checked = _written(shorthands[parameter.name], checked, where)
     for odd in _odd(checked):
         raise ConfigError(

@@ -179,7 +179,7 @@ def ascend(course: Course, plan: Plan, pool: Pool[Owner], report: Callable[[Cour
         if not _advance(course, plan, pool):
             course.outcome = "diverged" if np.isfinite(course.bounds).any() else "failed"
             break
-        if plan.guard and course.held_at is None and len(course.errors) >= plan.window:
+        if len(course.errors) >= plan.window:
             _watch(course, plan, pool)
         if course.step >= plan.ends(course.held_at):
             course.outcome = "limit reached" if course.held_at is None else "converged"
@@ -228,7 +228,8 @@ def _advance(course: Course, plan: Plan, pool: Pool[Owner]) -> bool:
     rows = plan.sizes[visited]
     course.bounds[visited] = visits.values[usable]
     course.jitter = float(visits.jitters[usable].max())
-    course.errors.append(float(visits.errors[usable] @ rows / plan.sizes.sum()))
+    if plan.guard and course.held_at is None:
+        course.errors.append(float(visits.errors[usable] @ rows / plan.sizes.sum()))
     course.adam.rate = heat * RATE
     grad = visits.grads[usable].sum(axis=0)
     course.before = course.flat

@@ -10,7 +10,7 @@ from hgpbench.config import yamlfile
 from hgpbench.errors import ConfigError
 from hgpbench.paper import reproduce
 
-TEXT = "name: x\ndataset: toy\nsplit: {train: 30, test: 20}\nmodels:\n  a: {model: gp, max_iter: 5}\n  b: {model: mean}\nsweep:\n  a: {restarts: [0, 1]}\n"
+TEXT = "name: x\ndataset: toy\nsplit: {train: 30, test: 20}\nmodels:\n  a: {model: gp, max_iter: 5}\n  b: {model: mean}\nsweep:\n  a: {n_restarts: [0, 1]}\n"
 
 
 def experiment(text: str = TEXT) -> config.Experiment:
@@ -37,9 +37,9 @@ def test_the_parameters_of_shipped_configs_fit_their_models(name: str) -> None:
 def test_jobs_go_seed_by_seed_with_all_parameters() -> None:
     jobs = plan.make(experiment(), [3, 4], (), None)
     assert [(job.label, job.seed) for job in jobs] == [
-        (label, seed) for seed in (3, 4) for label in ("a:restarts=0", "a:restarts=1", "b")
+        (label, seed) for seed in (3, 4) for label in ("a:n_restarts=0", "a:n_restarts=1", "b")
     ]
-    assert jobs[0].params == {"max_iter": 5, "restarts": 0, "kernel": "se", "standardize": True}
+    assert jobs[0].params == {"max_iter": 5, "n_restarts": 0, "kernel": "se", "standardize": True}
     assert len({job.identity for job in jobs}) == 6
     assert len({job.setting for job in jobs}) == 3
 
@@ -47,9 +47,9 @@ def test_jobs_go_seed_by_seed_with_all_parameters() -> None:
 @pytest.mark.parametrize(
     ("only", "labels"),
     [
-        (["a"], ["a:restarts=0", "a:restarts=1"]),
-        (["a:restarts=1"], ["a:restarts=1"]),
-        (["*=0", "b"], ["a:restarts=0", "b"]),
+        (["a"], ["a:n_restarts=0", "a:n_restarts=1"]),
+        (["a:n_restarts=1"], ["a:n_restarts=1"]),
+        (["*=0", "b"], ["a:n_restarts=0", "b"]),
     ],
 )
 def test_only_takes_labels_bases_and_patterns(only: list[str], labels: list[str]) -> None:
@@ -63,7 +63,7 @@ def test_only_takes_labels_bases_and_patterns(only: list[str], labels: list[str]
         ("max_iter: 5", "max_itr: 5", r"x\.yaml:5: models\.a\.max_itr: gp has no such parameter; did you mean 'max_iter'\?"),
         ("max_iter: 5", "max_iter: many", r"x\.yaml:5: models\.a\.max_iter: 'many' is not allowed; allowed: a valid integer"),
         ("max_iter: 5", "random_state: 5", r"x\.yaml:5: models\.a\.random_state: set by the run's seed"),
-        ("restarts: [0, 1]", "restarts: [0, x]", r"x\.yaml:8: sweep\.a\.restarts: 'x' is not allowed"),
+        ("n_restarts: [0, 1]", "n_restarts: [0, x]", r"x\.yaml:8: sweep\.a\.n_restarts: 'x' is not allowed"),
         ("dataset: toy", "dataset: toi", r"x\.yaml:2: dataset: toi: no such dataset; did you mean 'toy'\?"),
         ("train: 30", "train: 0.5", r"x\.yaml:3: split: toy: train is 0\.5"),
     ],
@@ -77,7 +77,7 @@ def test_settings_are_of_every_label_whatever_was_planned() -> None:
     some, every = (plan.make(experiment(), [0, 1], only, None) for only in (["b"], []))
     settings = plan.settings(experiment(), some)
     assert settings == plan.settings(experiment(), every) == {job.label: job.setting for job in every}
-    assert list(settings) == ["a:restarts=0", "a:restarts=1", "b"]
+    assert list(settings) == ["a:n_restarts=0", "a:n_restarts=1", "b"]
 
 
 def test_one_text_for_each_setting_of_an_optimizer() -> None:

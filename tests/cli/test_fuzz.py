@@ -17,7 +17,7 @@ GOOD: dict[str, Any] = {
     "split": {"train": 40, "test": 20},
     "repeats": 2,
     "limits": {"wall": "1h", "memory": "2GB", "threads": 1},
-    "models": {"mean": None, "gp": {"max_iter": 10, "restarts": 1}, "other": {"model": "linear"}},
+    "models": {"mean": None, "gp": {"max_iter": 10, "n_restarts": 1}, "other": {"model": "linear"}},
     "sweep": {"gp": {"max_iter": [5, 6]}},
 }
 # Each path with values that are wrong there; the message has to name the last key of the path.
@@ -37,7 +37,7 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
     ("models", "mean"): [3, "x", [], True, [1]],
     ("models", "gp"): [3, "x", [], True],
     ("models", "gp", "max_iter"): ["many", 1.5, [], {}, True, None, [1, 2]],
-    ("models", "gp", "restarts"): ["few", 0.5, [], {}, False, None],
+    ("models", "gp", "n_restarts"): ["few", 0.5, [], {}, False, None],
     ("models", "other", "model"): ["liner", "", 3, [], None, "os:system", "nowhere:Thing", "json:nothing", ":", "a:"],
     ("sweep",): [3, "gp", [], ["gp"]],
     ("sweep", "gp"): [3, "x", [], None, {"max_iter": []}, {"max_iter": 3}, [3], [{}, {}], {"model": ["mean"]}],

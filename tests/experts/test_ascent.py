@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 from numpy.testing import assert_array_equal
 
 from hgpbench.experts.ascent import Course, Plan, ascend
 from hgpbench.experts.contribution import Contribution
-from hgpbench.experts.expert import Step
+from hgpbench.experts.expert import of_f
 from hgpbench.experts.owner import Owner
 
 
@@ -26,30 +25,49 @@ def test_a_pass_visits_every_expert_once_and_a_batch_every_lane() -> None:
 
 
 class Scripted:
-    """A pool whose experts answer as told: a bound of -1, no slope, and the leave-one-out error of the step."""
+    """A pool whose experts answer as told: a bound of -1, a slope, and the leave-one-out error of the step."""
 
     def __init__(self, errors: list[float]) -> None:
         self.errors = errors
-        self.asked = 0
+        self.questions: list[Callable] = []
+        self.moved_f: list[bool] = []
 
-    def ask(self, question: Callable, numbers: list[int], flat: np.ndarray, step: Step) -> list[Contribution]:
-        assert question is Owner.visit
-        error = self.errors[self.asked]
-        self.asked += 1
-        return [Contribution(-1.0, 1e-6, np.zeros(flat.size), error) for _ in numbers]
+    def ask(self, question: Callable, numbers: list[int], *given: object) -> list[Contribution | None]:
+        self.questions.append(question)
+        if question is not Owner.visit:
+            return [None for _ in numbers]
+        flat, step = given
+        self.moved_f.append(step.moves_f)
+        error = self.errors[len(self.moved_f) - 1]
+        return [Contribution(-1.0, 1e-6, np.full(flat.size, 1e3), error) for _ in numbers]
 
 
-@pytest.mark.parametrize(
-    ("guard", "steps", "outcome"), [(True, 30, "converged"), (False, 50, "limit reached")]
-)
-def test_the_guard_ends_the_passes_when_leave_one_out_errors_grow(
-    guard: bool, steps: int, outcome: str
-) -> None:
-    errors = [1.0] * 10 + [0.8] * 10 + [0.82] * 10 + [0.5] * 20
-    plan = Plan(np.full(40, 10), lanes=4, passes=5, seed=0, guard=guard)
+def test_the_guard_takes_f_back_to_its_best_and_goes_on_with_the_noise() -> None:
+    errors = [1.0] * 10 + [0.8] * 10 + [0.82] * 10 + [0.5] * 70
+    plan = Plan(np.full(40, 10), lanes=4, passes=10, seed=0)
     course = Course(np.zeros(5), np.zeros(5), np.full(40, np.nan))
-    assert ascend(course, plan, Scripted(errors), lambda course: None) == outcome
-    assert course.step == steps
+    pool, flats = Scripted(errors), {}
+    outcome = ascend(course, plan, pool, lambda course: flats.update({course.step: course.flat}))
+    assert outcome == "converged"
+    assert (course.held_at, course.step) == (30, 60)  # three passes of ten steps about the noise
+    assert pool.moved_f == [True] * 30 + [False] * 30
+    assert [question for question in pool.questions if question is not Owner.visit] == [
+        Owner.keep,
+        Owner.keep,
+        Owner.revert,
+    ]
+    f = of_f(course.flat)
+    for step in (30, 45, 60):
+        assert_array_equal(flats[step][f], flats[20][f])
+    assert np.all(flats[60][f.stop :] > flats[29][f.stop :])
+
+
+def test_without_a_guard_all_passes_are_made_and_f_is_never_held() -> None:
+    plan = Plan(np.full(40, 10), lanes=4, passes=5, seed=0, guard=False)
+    course, pool = Course(np.zeros(5), np.zeros(5), np.full(40, np.nan)), Scripted([1.0] * 10 + [9.0] * 40)
+    assert ascend(course, plan, pool, lambda course: None) == "limit reached"
+    assert course.step == 50
+    assert set(pool.questions) == {Owner.visit}
     assert course.bound(plan.sizes) == -40.0
 
 

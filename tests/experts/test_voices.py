@@ -26,7 +26,7 @@ def models() -> list[Estimator]:
     common = {"random_state": 0, "n_jobs": 1}
     return [
         DVSHGP(**SPARSE, **common),
-        DVSHGP(**SPARSE, **common, n_neighbors=0),
+        DVSHGP(**SPARSE, **common),
         RBCM(n_experts=9, max_iter=5, **common),
     ]
 
@@ -66,7 +66,7 @@ def test_threads_may_predict_at_once(model: Estimator) -> None:
 
 
 def test_a_second_prediction_builds_no_posterior(monkeypatch) -> None:
-    model = DVSHGP(**SPARSE, n_neighbors=0, random_state=0, n_jobs=1).fit(*draw(400))
+    model = DVSHGP(**SPARSE, random_state=0, n_jobs=1).fit(*draw(400))
     Xs = draw(40, seed=1)[0]
     model.predict(Xs)
     monkeypatch.setattr(Expert, "posteriors", None)

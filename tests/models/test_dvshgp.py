@@ -15,6 +15,7 @@ from hgpbench.experts.reach import Reach
 from hgpbench.experts.voices import Voice
 from hgpbench.fitting import checkpoint
 from hgpbench.gp import vshgp
+from hgpbench.la import JITTER
 from hgpbench.models import DVSHGP, Lbfgs, Paper, Passes
 from tests.models.zoo import draw
 
@@ -59,12 +60,9 @@ def test_what_belongs_to_experts_is_told_in_the_order_of_the_rows() -> None:
 
 
 @pytest.mark.parametrize("aggregation", ["rbcm", "gpoe", "nearest"])
-@pytest.mark.parametrize("n_neighbors", [0, 20])
-def test_far_from_the_data_it_predicts_the_prior(aggregation: str, n_neighbors: int) -> None:
+def test_far_from_the_data_it_predicts_the_prior(aggregation: str) -> None:
     X, y = draw(120)
-    model = DVSHGP(
-        **SMALL, optimizer="natural(n_passes=4)", aggregation=aggregation, n_neighbors=n_neighbors
-    ).fit(X, y)
+    model = DVSHGP(**SMALL, optimizer="natural(n_passes=4)", aggregation=aggregation).fit(X, y)
     far = model.predict_dist(np.full((1, 2), 1e3))
     assert far.f_mean[0] == pytest.approx(y.mean(), rel=1e-9)
     assert far.f_var[0] == pytest.approx(model.signal_var_f_, rel=1e-5)
@@ -80,7 +78,6 @@ def test_skipping_experts_stays_within_its_tolerance(aggregation: str) -> None:
     model = DVSHGP(
         n_experts=12,
         optimizer="natural(n_passes=2)",
-        n_neighbors=0,
         aggregation=aggregation,
         skip_tol=0.0,
         random_state=0,
@@ -145,7 +142,7 @@ def test_random_experts_fail_to_see_the_noise_of_toy(seed: int) -> None:
     fold = open_source("toy").fold(Split(500, 500), seed)
     alike, density = {}, {}
     for kind in ("kmeans", "random"):
-        model = DVSHGP(5, n_inducing_f=10, n_inducing_g=10, partition=kind, n_neighbors=0, random_state=seed)
+        model = DVSHGP(5, n_inducing_f=10, n_inducing_g=10, partition=kind, random_state=seed)
         prediction = model.fit(fold.X_train, fold.y_train).predict_dist(fold.X_test)
         noises = np.log([prediction.noise_var, fold.truth_noise_var])
         alike[kind], density[kind] = np.corrcoef(noises)[0, 1], prediction.logpdf(fold.y_test).mean()
@@ -186,3 +183,41 @@ def test_a_former_parameter_is_told_what_it_became(name: str) -> None:
 def test_an_optimizer_that_is_none_is_refused(bad: object) -> None:
     with pytest.raises(ValueError, match="is not allowed"):
         DVSHGP(optimizer=bad).fit(*draw(20))
+
+
+def test_a_committee_about_y_follows_from_the_experts_own_predictions() -> None:
+    X, y = draw(150)
+    model = DVSHGP(**SMALL, optimizer="natural(n_passes=3)", aggregate="y").fit(X, y)
+    Xs = draw(30, seed=1)[0]
+    scaled = (Xs - X.mean(axis=0)) / X.std(axis=0)
+    experts, shared = model._experts, model._experts.shared
+    prior = float(shared["s2_kf"]) * (1 + JITTER)
+    prior += np.exp(float(shared["mu0"]) + 0.5 * float(shared["s2_kg"]) * (1 + JITTER))
+    precision, pull = np.full(30, 1.0 / prior), np.zeros(30)
+    for number, state in enumerate(experts.states):
+        expert = Expert.restore(*experts.rows.of(number), state)
+        posteriors = expert.posteriors(shared, vshgp.Workspace(*expert.sizes))
+        f, f_var = posteriors["f"].moments(scaled)
+        g, g_var = posteriors["g"].moments(scaled)
+        var = f_var + np.exp(g + 0.5 * g_var)
+        weight = 0.5 * np.log(prior / np.minimum(var, prior))
+        precision += weight * (1.0 / np.minimum(var, prior) - 1.0 / prior)
+        pull += weight * f / np.minimum(var, prior)
+    found = model.predict_dist(Xs)
+    assert_allclose(found.mean, y.mean() + y.std() * pull / precision, rtol=1e-8)
+    assert_allclose(found.var, y.var() / precision, rtol=1e-8)
+    assert found.g_mean is None
+
+
+def test_neighbours_are_no_part_of_it() -> None:
+    with pytest.raises(TypeError, match="whose committee predicts f"):
+        DVSHGP(n_neighbors=0)
+
+
+def test_a_noise_that_varies_quickly_is_learned_from_the_defaults() -> None:
+    rng = np.random.default_rng(3)
+    X = np.sort(rng.uniform(0, 10, 600))[:, None]
+    noise = np.where(np.sin(3.0 * X[:, 0]) > 0, 0.5, 0.05)
+    model = DVSHGP(random_state=0, n_jobs=1).fit(X, np.sin(X[:, 0]) + noise * rng.normal(size=600))
+    log_noise = model.predict_dist(X).g_mean
+    assert np.corrcoef(log_noise, np.log(noise**2))[0, 1] > 0.85
