@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.experts import exact
-from hgpbench.experts.exact import LANES, ExactOwner, drawn, lanes
+from hgpbench.experts.exact import LANES, ExactOwner, lanes
 from hgpbench.experts.rows import Rows, partition
 from hgpbench.gp.committee import Committee
 from hgpbench.gp.exact import ExactProblem
@@ -98,11 +98,11 @@ def test_skipping_does_skip():
 
 def test_training_draws_experts_up_to_its_rows():
     rows = experts(n=300, M=10)
-    some = drawn(rows, 120, np.random.default_rng(0))
+    some = rows.drawn(120, np.random.default_rng(0))
     assert 120 - rows.sizes.max() < len(some.y) <= 120
     owned = {rows.X[rows.starts[i] : rows.starts[i + 1]].tobytes() for i in range(10)}
     assert {some.of(i)[0].tobytes() for i in range(len(some.sizes))} < owned
-    assert len(drawn(rows, 1, np.random.default_rng(0)).sizes) == 1
-    everything = drawn(rows, 300, np.random.default_rng(0))
+    assert len(rows.drawn(1, np.random.default_rng(0)).sizes) == 1
+    everything = rows.drawn(300, np.random.default_rng(0))
     assert_array_equal(everything.X, rows.X)
     assert_array_equal(everything.starts, rows.starts)

@@ -40,7 +40,7 @@ def rows() -> Rows:
 
 def story(pool: Pool[Owner]) -> list[np.ndarray]:
     """A short fit: what came back, and what the experts are at its end."""
-    pool.ask(Owner.place, range(10), 8, 5, 0)
+    pool.ask(Owner.place, range(10), 8, 5, 0, False)
     answers = []
     for batch in ([0, 5, 2, 3], [4, 1, 6, 7], [8, 9], [3, 8, 1]):
         answers += pool.ask(Owner.visit, batch, FLAT, Step(0.02, 0.7))
@@ -106,7 +106,7 @@ def test_a_worker_that_dies_is_told(rows: Rows) -> None:
     with Processes(rows, 4, 1, Owner) as processes:
         os.kill(processes._workers[0]._process.pid, signal.SIGKILL)
         with pytest.raises(Ended, match=r"exit code -9, perhaps for want of memory.*n_jobs=1"):
-            processes.ask(Owner.place, range(4), 4, 4, 0)
+            processes.ask(Owner.place, range(4), 4, 4, 0, False)
 
 
 SCRIPT = """
@@ -116,7 +116,7 @@ from hgpbench.experts.pool import Processes
 from hgpbench.experts.rows import Rows
 X = np.random.default_rng(0).normal(size=(200, 2))
 workers = Processes(Rows(X, X[:, 0].copy(), np.arange(0, 201, 20)), 4, 1, Owner)
-workers.ask(Owner.place, range(4), 4, 4, 0)
+workers.ask(Owner.place, range(4), 4, 4, 0, False)
 print(*(worker._process.pid for worker in workers._workers), flush=True)
 input()
 """

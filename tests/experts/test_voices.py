@@ -26,7 +26,7 @@ def models() -> list[Estimator]:
     common = {"random_state": 0, "n_jobs": 1}
     return [
         DVSHGP(**SPARSE, **common),
-        DVSHGP(**SPARSE, **common),
+        DVSHGP(**SPARSE, **common, kernel="matern32", noise_kernel="matern12"),
         RBCM(n_experts=9, max_iter=5, **common),
     ]
 
@@ -84,7 +84,7 @@ def test_experts_beyond_reach_are_not_built(monkeypatch) -> None:
     X[:, 0] += np.repeat([0.0, 100.0, 200.0], 30)
     shared = shared_values()
     owner = Owner(Rows(X, y, np.array([0, 30, 60, 90])))
-    owner.place(range(3), 10, 6, 0)
+    owner.place(range(3), 10, 6, 0, False)
     reach = Reach("rbcm", np.array([[99.0, 0.0], [101.0, 1.0]]), 1e-4, 100.0, 3)
     sums = owner.confer([0], 1, shared_layout(2).pack(shared), reach, "fg")[0]
     assert [len(expert.y) for expert in built] == [30]
@@ -104,7 +104,7 @@ def test_the_first_bounds_hold(seed: int) -> None:
     noise = expert.noise(shared, workspace)
     reach = Reach("rbcm", X, 1e-4, float((y**2 / noise).sum()), 1)
     for letter, posterior in expert.posteriors(shared, workspace).items():
-        outline, voice = Outline.of(letter, shared, {0: expert}, 2), Voice.of(posterior)
+        outline, voice = Outline.of(letter, posterior.kernel, {0: expert}, 2), Voice.of(posterior)
         assert voice.stiffness <= outline.stiffness[0]
         assert voice.pull <= max(outline.pull[0], reach.energy * outline.stiffness[0])
         assert_array_equal(outline.within(reach), [True, False])

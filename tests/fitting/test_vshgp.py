@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
+from hgpbench.fitting import authors
 from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.vshgp import Problem, first_values
 from hgpbench.gp import vshgp
@@ -20,7 +21,14 @@ def test_the_reported_bound_is_the_bound_at_the_learned_values(optimizer):
     scaling = Scaling.of(X, y)
     inputs, target = scaling.inputs(X), scaling.target(y)
     rng = np.random.default_rng(0)
-    problem = Problem(inputs, target, inducing_points(inputs, 12, rng), inducing_points(inputs, 8, rng))
+    problem = Problem(
+        inputs,
+        target,
+        inducing_points(inputs, 12, rng),
+        inducing_points(inputs, 8, rng),
+        rng,
+        authors=authors.values(inputs, scaling, None, None),
+    )
     fit = problem.fit(optimizer, 20)
     found = vshgp.bound(fit.values, inputs, target, vshgp.Workspace(60, 12, 8)).value
     assert fit.result.value == pytest.approx(found, rel=1e-9)
@@ -31,7 +39,8 @@ def test_with_points_at_the_rows_and_held_the_two_are_one_model():
     scaling = Scaling.of(X, y)
     inputs, target = scaling.inputs(X), scaling.target(y)
     points = np.unique(inputs, axis=0)
-    fit = Problem(inputs, target, points, points, move_inducing=False).fit("natural", 100)
+    rng = np.random.default_rng(0)
+    fit = Problem(inputs, target, points, points, rng, move_inducing=False).fit("natural", 100)
     full = VHGP().fit(X, y)
     assert full.elbo_ == fit.result.value + scaling.log_jacobian(50)
     assert_allclose(fit.values["Xm"], points, rtol=0)
@@ -44,12 +53,12 @@ def test_the_start_beats_constant_noise_and_levels_the_residuals():
     rng = np.random.default_rng(0)
     Xm, Xu = inducing_points(X, 20, rng), inducing_points(X, 20, rng)
     memory = vshgp.Workspace(500, 20, 20)
-    start = first_values(X, y, Xm, Xu, memory, move_inducing=True)
+    start = first_values(X, y, Xm, Xu, memory, rng, n_restarts=3, move_inducing=True)
     bound = vshgp.bound(start.values, X, y, memory)
     constant = VSGP(n_inducing=20, random_state=0).fit(X, y)
     assert bound.value > constant.elbo_
     assert abs(float(bound.grads["mu0"])) < 0.01 * len(y)
-    assert start.evaluations < 110
+    assert start.evaluations < 200  # as many as the paper's recipe takes, and cheaper ones
 
 
 def test_noise_that_vanishes_somewhere_is_no_reason_to_fail(monkeypatch):
@@ -62,6 +71,8 @@ def test_noise_that_vanishes_somewhere_is_no_reason_to_fail(monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(vshgp, "bound", without_value)
-        start = first_values(X, y, points, points, memory, move_inducing=True)
+        start = first_values(
+            X, y, points, points, memory, np.random.default_rng(0), n_restarts=1, move_inducing=True
+        )
     assert (start.values["w"] == 0.0).all()
     assert np.isfinite(vshgp.bound(start.values, X, y, memory).value)
