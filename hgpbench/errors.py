@@ -7,6 +7,9 @@ HgpbenchError
 └── FitError      a model cannot be fitted
     └── Refusal   a model declines a problem by design (too many rows, say): skipped, not failed
 
+UserWarning
+└── NoBetterThanTheMean   a fitted model explains nothing: right on noise, else a sign that the fit went wrong
+
 A message says what is wrong, where, what is allowed and what to do. Only ``cli.py`` turns these into one red
 line and an exit code.
 """
@@ -34,6 +37,10 @@ class FitError(HgpbenchError, ValueError):
 
 class Refusal(FitError):
     """A model declines a problem by design; the run is recorded as skipped."""
+
+
+class NoBetterThanTheMean(UserWarning):
+    """A fitted model explains nothing of its own training rows."""
 
 
 class Stopped(BaseException):

@@ -104,6 +104,7 @@ def outcome(model: Any) -> dict[str, Any]:
         "iterations": answers.remark(model, "n_iter_"),
         "evaluations": answers.remark(model, "n_evaluations_"),
         "jitter": answers.remark(model, "jitter_"),
+        "explained": answers.number(answers.remark(model, "explained_")),
     }
 
 
