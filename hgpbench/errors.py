@@ -8,6 +8,9 @@ HgpbenchError
     ├── Refusal   a model declines a problem by design (too many rows, say): skipped, not failed
     └── Ended     a process that a fit needs was ended from outside: killed, not failed
 
+UserWarning
+└── NoBetterThanTheMean   a fitted model explains nothing: right on noise, else a sign that the fit went wrong
+
 A message says what is wrong, where, what is allowed and what to do. Only ``cli.py`` turns these into one red
 line and an exit code.
 """
@@ -39,6 +42,10 @@ class Refusal(FitError):
 
 class Ended(FitError):
     """A process that a fit needs was ended from outside; the run is recorded as killed, and can go on."""
+
+
+class NoBetterThanTheMean(UserWarning):
+    """A fitted model explains nothing of its own training rows."""
 
 
 class Stopped(BaseException):

@@ -105,6 +105,7 @@ def outcome(model: Any) -> dict[str, Any]:
         "jitter": answers.remark(model, "jitter_"),
         "starts": answers.starts(model),
         "kernels": answers.kernels(model),
+        "explained": answers.number(answers.remark(model, "explained_")),
     }
 
 

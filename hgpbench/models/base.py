@@ -7,6 +7,8 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 ``elbo_``          the bound (or evidence) of the training targets, a log density of y; models that have one
 ``trace_``         (k, 3): iteration, seconds since the start, bound
 ``outcome_``       how the optimiser ended, of ``gp.optim.Outcome``
+``explained_``     share of the variance of some training rows that the mean explains: a search may converge
+                   and have found nothing, so this is no outcome of it; ``fit`` warns where it is nothing
 ``n_iter_``, ``n_evaluations_``, ``jitter_``   iterations, evaluations, relative jitter of the last Cholesky
 ``starts_``        first values that were tried, the best first: ``lengthscale`` in terms of sqrt(d)/2
                    standard deviations, ``noise`` as a share of the variance of y, the ``bound`` there and
@@ -16,6 +18,7 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 Models share functions, not ancestry: this class only validates, scales and undoes the scaling.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -24,9 +27,11 @@ from typing import ClassVar, Literal, ParamSpec, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hgpbench.columns import Array, moments
+from hgpbench.errors import NoBetterThanTheMean
 from hgpbench.fitting.kernels import AUTO, PARAMETERS, Densities, best, choose, families_of
 from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
@@ -37,6 +42,14 @@ from hgpbench.scaling import Scaling, is_constant
 
 Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
 Given = ParamSpec("Given")
+
+JUDGED_ROWS = 500
+"""Training rows by which a fit is judged to explain something."""
+
+NOTHING = 0.01
+"""Share of the variance that is nothing: on pure noise a fit explains about as much."""
+
+TINY = float(np.finfo(float).tiny)
 
 FARTHEST = 1e100
 """Standard deviations from the training rows beyond which a row to predict is no farther."""
@@ -96,7 +109,29 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
         self._square = self._matrix_size(len(target))
         with blas_threads(self._square):
             self._learn(inputs, target, callback)
+            if not get_tags(self).regressor_tags.poor_score:  # by design
+                self._judge(inputs, target)
         return self
+
+    def _judge(self, X: Array, y: Array) -> None:
+        """Say how much of the training rows the fit explains, and warn where that is nothing."""
+        self.explained_ = self._explained(X, y)
+        if self.explained_ <= NOTHING:
+            warnings.warn(
+                f"{type(self).__name__} is no better than the mean: it explains "
+                f"{100 * self.explained_:.1f} % of the variance of its own training rows; either the inputs "
+                "say nothing about the target, or the fit went wrong",
+                NoBetterThanTheMean,
+                stacklevel=3,
+            )
+
+    def _explained(self, X: Array, y: Array) -> float:
+        """The share of the variance of some training rows, spread over all, that the mean explains."""
+        rows = slice(None, None, -(-len(y) // JUDGED_ROWS))
+        target = self._scaling.target(y[rows])
+        mean = self._moments(self._seen(np.asarray(X[rows], dtype=np.float64))).mean
+        trivial = target - self._scaling.target(y).mean()
+        return 1.0 - float(np.mean((target - mean) ** 2) / max(float(np.mean(trivial**2)), TINY))
 
     @overload
     def predict(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...

@@ -10,11 +10,13 @@ from hgpbench.report.collect import Experiment
 
 LONG_ENOUGH = 1.0  # seconds of a fit, for its processor time to say how much of a core it had
 WHOLE_CORE = 0.9
+NOTHING = 0.01  # share of the variance of its training rows that a model may explain and be no model
 
 
 def notes(experiment: Experiment, added: Sequence[str] = ()) -> list[str]:
     """Notes below the tables of an experiment, each one sentence or two; those added before the machine's."""
     lines = [_data(experiment), _protocol(experiment), *_columns(experiment), *_marking(experiment)]
+    lines += _explaining_nothing(experiment)
     return [*lines, *added, *_machines(experiment), *_company(experiment), *_sources(experiment)]
 
 
@@ -94,6 +96,20 @@ def _marking(experiment: Experiment) -> list[str]:
         "targets by 0.01: in SMSE, but for MSLL and NLPD in MSLL, and for the interval score in itself"
         f"{besides}."
     ]
+
+
+def _explaining_nothing(experiment: Experiment) -> list[str]:
+    """Runs whose model explained nothing of its own training rows, though its fit may have converged."""
+    found = [record.label for record in experiment.finished if _explained(record) <= NOTHING]
+    counts = [(label, found.count(label)) for label in experiment.labels if label in found]
+    said = ", ".join(f"{label} ({count} {'run' if count == 1 else 'runs'})" for label, count in counts)
+    return [f"No better than the mean on its own training rows: {said}."] if said else []
+
+
+def _explained(record: Record) -> float:
+    """The share of the variance of training rows; all of it where the record does not say."""
+    share = record.fit.get("explained")
+    return float(share) if isinstance(share, int | float) else 1.0
 
 
 def _machines(experiment: Experiment) -> list[str]:

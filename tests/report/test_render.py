@@ -12,6 +12,7 @@ from hgpbench.bench import record
 from hgpbench.report import latex, render, summary, tables
 from hgpbench.report.collect import collect
 from hgpbench.report.document import Document, section
+from hgpbench.report.notes import notes
 from hgpbench.report.summary import Row, Stat
 
 
@@ -301,3 +302,12 @@ def test_an_experiment_without_any_finished_run_still_has_a_section(results) -> 
     assert "No run is done yet." in made.notes
     assert made.findings == ()
     assert "not run" in render.markdown(Document((made,)))
+
+
+def test_models_that_explain_nothing_are_named_below_the_tables(results, fake) -> None:
+    results.experiment("flat", [fake("a"), fake("b", 0.3)], seeds=2)
+    found = collect(results.root).experiments[0]
+    assert not any("No better than the mean" in line for line in notes(found))
+    for one in found.finished:
+        one.fit["explained"] = 0.002 if one.label == "b" else 0.9
+    assert "No better than the mean on its own training rows: b (2 runs)." in notes(found)
