@@ -67,8 +67,11 @@ def build(job: Job) -> Any:
 
 
 def scaling(model: Any, X: Array, y: Array) -> Scaling | None:
-    """How to standardise the training rows for a model; None for one that does so itself, as ours do."""
-    if isinstance(model, Estimator) and model.standardize:
+    """How to standardise the training rows for a model; None for ours, which do so themselves.
+
+    One of ours that is told not to gets the rows as they are: the paper's toy example is not normalised.
+    """
+    if isinstance(model, Estimator):
         return None
     try:
         return Scaling.of(X, y)

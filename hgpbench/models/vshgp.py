@@ -43,9 +43,6 @@ class VSHGP(Estimator):
     initial_lengthscale_f, initial_lengthscale_g : float, str or None, default=None
         Lengthscales that "paper" starts from: a number in the units of the inputs, or text such as "0.5 sd"
         for standard deviations; None for the authors' "0.5 sd" and "0.2 sd". Other recipes find their own.
-    initial_lengthscale : float or None, default=None
-        Lengthscale of f and of g that "paper" starts from, in the units of the inputs; None for the authors'
-        0.5 and 0.2 standard deviations. The other recipes find their own.
     kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
         one with which a smaller fit predicts left-out training rows best.
@@ -94,7 +91,6 @@ class VSHGP(Estimator):
         n_restarts: int = N_RESTARTS,
         initial_lengthscale_f: Length | None = None,
         initial_lengthscale_g: Length | None = None,
-        initial_lengthscale: float | None = None,
         kernel: Choice = "se",
         noise_kernel: Choice = "se",
         n_jobs: int | None = None,
@@ -108,7 +104,6 @@ class VSHGP(Estimator):
         self.n_restarts = n_restarts
         self.initial_lengthscale_f = initial_lengthscale_f
         self.initial_lengthscale_g = initial_lengthscale_g
-        self.initial_lengthscale = initial_lengthscale
         self.kernel = kernel
         self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
