@@ -34,8 +34,7 @@ class DVSHGP(Estimator):
     y = f(x) + N(0, e^g(x)). The bound is the sum of the experts' F_V; O(n (m^2 + u^2)) a pass. A committee of
     the experts predicts f and g, and from these follows y.
 
-    Cost: O(n (m^2 + u^2)) a pass, shared by the workers; O(k^3) a test row for k neighbours, O(m^2 + u^2) for
-    each expert in reach.
+    Cost: O(n (m^2 + u^2)) a pass, shared by the workers; O(m^2 + u^2) a test row for each expert in reach.
 
     Parameters
     ----------
