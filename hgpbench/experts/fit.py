@@ -194,7 +194,8 @@ def _by_passes(
     if checkpoint.stored is None:
         values, spent, tried = first_values(rows, plan, pool, n_restarts)
         flat = shared_layout(rows.X.shape[1]).pack(values)
-        course = Course(flat, flat, np.full(len(everyone), np.nan), evaluations=spent)
+        course = Course(flat, flat, _bounds(flat, plan, pool), evaluations=spent)
+        note(course)
     else:
         course, tried = Course.of(checkpoint.stored), of_table(checkpoint.stored["tried"])
     outcome = ascent.ascend(course, plan, pool, note)
@@ -211,6 +212,13 @@ def _by_passes(
         course.jitter,
     )
     return Fitted(result, tried)
+
+
+def _bounds(flat: Array, plan: Plan, pool: Pool[Owner]) -> Array:
+    """The bounds of the experts that chose the first values, at these; not a number for the others."""
+    bounds, chosen = np.full(len(plan.sizes), np.nan), triers(len(plan.sizes), plan.lanes)
+    bounds[chosen] = stack(pool.ask(Owner.bound, chosen, flat)).values
+    return bounds
 
 
 def _labels(everyone: range) -> list[str]:

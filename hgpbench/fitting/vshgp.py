@@ -167,7 +167,10 @@ def first_values(
     try:
         with np.errstate(all="ignore"):
             values["mu0"] = _levelled(values, X, y, memory)
+            started = np.isfinite(vshgp.bound(values, X, y, memory).value)
     except LinAlgError:
+        started = False
+    if not started:
         # A process that explains single rows, say, has no bound: start from constant noise instead.
         values |= {"s2_kg": np.asarray(1.0), "ell_g": guess(X, y)["ell"]}
         values |= {"mu0": np.log(f.values["sigma2"]), "w": np.zeros(len(Xu))}

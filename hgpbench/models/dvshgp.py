@@ -63,9 +63,11 @@ class DVSHGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
-    initial_lengthscale_f, initial_lengthscale_g : float, str or None, default=None
-        Lengthscales that "paper" starts from: a number in the units of the inputs, or text such as "0.5 sd"
-        for standard deviations; None for the authors' "0.5 sd" and "0.2 sd". Other recipes find their own.
+    initial_lengthscale_f : float, str or None, default=None
+        Lengthscale of f that "paper" starts from: a number in the units of the inputs, or text such as
+        "0.5 sd" for standard deviations; None for the authors' "0.5 sd". Other recipes find their own.
+    initial_lengthscale_g : float, str or None, default=None
+        Lengthscale of g, likewise; None for the authors' "0.2 sd".
     aggregate : {"fg", "y"}, default="fg"
         What the committee aggregates: f and g, from which y follows, as the paper does; or y itself, each
         expert's normal one, which the paper advises against. The latter asks all experts about all points.

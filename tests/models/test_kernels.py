@@ -30,7 +30,7 @@ def test_another_name_is_refused_in_one_line(name, parameter, bad):
     with pytest.raises(ValueError, match=parameter) as refusal:
         make(name, **{parameter: bad}).fit(*draw(30))
     assert str(refusal.value) == (
-        f"{parameter}={bad!r} is not allowed: it must be one of 'se', 'matern12', 'matern32', 'matern52'"
+        f"{parameter}={bad!r} is not allowed: it must be one of 'se', 'matern12', 'matern32', 'matern52', 'auto'"
     )
 
 

@@ -32,7 +32,7 @@ def test_on_toy_natural_gradients_pass_adam_and_come_to_vshgp():
     size = {"n_inducing_f": 20, "n_inducing_g": 20, "random_state": 0}
     best = VSHGP(**size).fit(fold.X_train, fold.y_train).elbo_
     ends = {
-        method: SVSHGP(**size, batch_size=50, max_iter=400, optimizer=method).fit(fold.X_train, fold.y_train)
+        method: SVSHGP(**size, batch_size=50, max_iter=800, optimizer=method).fit(fold.X_train, fold.y_train)
         for method in ("ngd+adam", "adam")
     }
     natural, adam = ends["ngd+adam"].elbo_, ends["adam"].elbo_
