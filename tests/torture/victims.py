@@ -8,7 +8,7 @@ import psutil
 
 Members = dict[str, list[psutil.Process]]
 # How often each kind is chosen; "command" and "everything" end the command as well.
-WEIGHTS = {"run": 12.0, "worker": 12.0, "server": 0.3, "tracker": 0.3, "command": 0.2, "everything": 0.15}
+WEIGHTS = {"run": 12.0, "worker": 12.0, "server": 0.5, "tracker": 0.3, "command": 0.5, "everything": 0.3}
 FINAL = {"command", "everything"}
 WAIT = {"run": 2.0, "worker": 0.7}  # seconds for the next one where there is none
 
