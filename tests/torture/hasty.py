@@ -18,7 +18,7 @@ checkpoint.EVERY, ascent.STEPS_PER_PASS = NEVER_WAIT, STEPS
 class Experts(DVSHGP):
     """The distributed model, with workers in the fits of every third seed: each takes a second to start."""
 
-    def _workers(self, rows: int) -> int:
+    def _workers(self, rows: int, n: int) -> int:
         return (self.n_jobs or 1) if rows > MANY and (self.random_state or 0) % 3 == 0 else 1
 
 
