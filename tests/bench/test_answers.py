@@ -9,6 +9,7 @@ import pytest
 from hgpbench.bench import answers
 from hgpbench.bench.execute import outcome
 from hgpbench.errors import FitError
+from hgpbench.models import ExactGP
 from hgpbench.prediction import Prediction
 
 ROWS = 3
@@ -96,3 +97,28 @@ def test_an_odd_remark_is_left_out(odd: Any, kept: Any) -> None:
     told = outcome(Fitted(n_iter=odd, outcome=odd, jitter=odd, elbo=odd, log_jacobian=odd))
     json.dumps(told, allow_nan=False)
     assert told["iterations"] == told["outcome"] == told["jitter"] == kept
+
+
+def test_the_record_has_the_starts_that_were_tried_and_how_kernels_predicted() -> None:
+    X = np.linspace(0.0, 3.0, 40)[:, None]
+    told = outcome(ExactGP(max_iter=5, kernel="auto", random_state=0).fit(X, np.sin(X[:, 0])))
+    json.dumps(told, allow_nan=False)
+    assert told["starts"][0].keys() == {"lengthscale", "noise", "bound", "climbed"}
+    assert sum(start["climbed"] is not None for start in told["starts"]) == 3
+    assert told["kernels"]["kernel"].keys() == {"se", "matern12", "matern32", "matern52"}
+
+
+@pytest.mark.parametrize(
+    ("odd", "kept"),
+    [
+        ("many", None),
+        ([1, 2], None),
+        ([{"a": float("-inf"), 3: 2, "b" * 999: "x"}], [{"a": None, "3": 2.0, "b" * 200: None}]),
+        ([{}] * 10**4, [{}] * 100),
+    ],
+)
+def test_odd_starts_are_cut_or_left_out(odd: Any, kept: Any) -> None:
+    told = outcome(Fitted(starts=odd, kernel_densities=odd))
+    json.dumps(told, allow_nan=False)
+    assert told["starts"] == kept
+    assert told["kernels"] is None
