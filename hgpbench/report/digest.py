@@ -24,6 +24,7 @@ from hgpbench.report.facts import facts
 
 SCORES = "scores.json"
 PIT_BINS = 200  # even, so that every central interval of k per cent is a whole number of bins
+MOST_POINTS = 2**53  # of a test: a count beyond it is no count
 NOISE_QUANTILES = 401
 TRACE_POINTS = 400
 
@@ -123,7 +124,8 @@ def _read(path: Path, key: dict[str, str]) -> Digest | None:
     except (OSError, ValueError):
         return None
     # The checksum is no secret: what tables and plots rely on is looked at as well.
-    return kept if kept.scores.keys() >= metrics.METRICS.keys() and len(kept.pit) == PIT_BINS else None
+    counts = len(kept.pit) == PIT_BINS and all(0 <= count <= MOST_POINTS for count in kept.pit)
+    return kept if counts and kept.scores.keys() >= metrics.METRICS.keys() else None
 
 
 @cache

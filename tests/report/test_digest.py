@@ -56,6 +56,18 @@ def test_a_kept_digest_that_does_not_fit_is_made_afresh(run, change: str) -> Non
     assert json.loads(path.read_text())["scores"]["smse"] == computed.scores["smse"]
 
 
+@pytest.mark.parametrize("count", [10**400, -1])
+def test_a_sealed_digest_with_an_impossible_count_is_made_afresh(run, count: int) -> None:
+    folder, found = run
+    computed = digest.of_run(folder, found)
+    path = folder / digest.SCORES
+    body = json.loads(path.read_text())
+    del body["checksum"]
+    body["pit"][0] = count
+    path.write_text(json.dumps(body | {"checksum": digest.files.checksum(body)}))
+    assert digest.of_run(folder, found) == computed
+
+
 def test_a_place_that_cannot_be_written_still_gives_scores(run, monkeypatch) -> None:
     folder, found = run
 
