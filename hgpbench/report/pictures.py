@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from hgpbench import files
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import PLOTS, Plot
-from hgpbench.report.plots.style import assign, context
+from hgpbench.report.plots.style import context
 from hgpbench.report.render import Pictures
+from hgpbench.report.styles import Styles, assign
 
 FOLDER = "plots"
 DPI = 160
@@ -33,7 +34,7 @@ Drawn = dict[str, list[Picture]]  # by experiment
 
 def draw(experiments: Sequence[Experiment]) -> Drawn:
     """Every plot that has something to show; a label looks the same in all of them."""
-    styles = assign(label for experiment in experiments for label in experiment.labels)
+    styles = styles_of(experiments)
     drawn: Drawn = {}
     with context():
         for experiment in experiments:
@@ -43,6 +44,12 @@ def draw(experiments: Sequence[Experiment]) -> Drawn:
                 if figure is not None:
                     pictures.append(_picture(plot, figure))
     return drawn
+
+
+def styles_of(experiments: Sequence[Experiment]) -> Styles:
+    """The style of every label of a report."""
+    models = {run.entry.label: run.entry.model for experiment in experiments for run in experiment.runs}
+    return assign((label for experiment in experiments for label in experiment.labels), models)
 
 
 def save(drawn: Drawn, folder: Path) -> tuple[Pictures, list[Path]]:

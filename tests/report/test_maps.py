@@ -11,6 +11,7 @@ from hgpbench.prediction import Prediction
 from hgpbench.report.collect import collect
 from hgpbench.report.plots import style
 from hgpbench.report.plots.maps import maps, regular_grid
+from hgpbench.report.styles import assign
 
 SIDE = 9
 
@@ -48,7 +49,7 @@ def figure_of(results, X: np.ndarray, labels: tuple[str, ...], with_truth: bool 
         record.write(results.folder(label, 0), done, arrays)
     experiment = collect(results.root).experiments[0]
     with style.context():
-        figure = maps(experiment, style.assign(labels))
+        figure = maps(experiment, assign(labels))
         assert figure is not None
         figure.draw_without_rendering()
     return figure
@@ -99,4 +100,4 @@ def test_what_is_no_whole_grid_is_none(spoil) -> None:
 def test_problems_of_one_input_have_no_map(results, fake) -> None:
     results.experiment("demo", [fake("a")], seeds=1)
     experiment = collect(results.root).experiments[0]
-    assert maps(experiment, style.assign(experiment.labels)) is None
+    assert maps(experiment, assign(experiment.labels)) is None

@@ -16,6 +16,7 @@ from hgpbench.report.plots import PLOTS, style
 from hgpbench.report.plots.distributions import density, noise
 from hgpbench.report.plots.scores import SHOWN, boxes, tradeoff
 from hgpbench.report.plots.sweeps import sweeps
+from hgpbench.report.styles import assign
 from tests.report.conftest import DRAWN
 
 
@@ -61,7 +62,7 @@ SITUATIONS = {
 
 
 def figures(experiment) -> dict[str, Figure]:
-    styles = style.assign(experiment.labels)
+    styles = assign(experiment.labels)
     with style.context():
         drawn = {plot.name: plot.draw(experiment, styles) for plot in PLOTS}
         made = {name: figure for name, figure in drawn.items() if figure is not None}
@@ -94,7 +95,7 @@ def test_no_text_of_a_sweep_overlaps_another(results, fake) -> None:
     results.experiment("demo", swept(fake), seeds=2)
     experiment = collect(results.root).experiments[0]
     with style.context():
-        figure = sweeps(experiment, style.assign(experiment.labels))
+        figure = sweeps(experiment, assign(experiment.labels))
         figure.draw_without_rendering()
     check_texts("sweeps", figure)
 
@@ -116,13 +117,6 @@ def legible(figure: Figure) -> list[Text]:
             ticks = [tick for tick in ticks if low <= tick.get_loc() <= high]
             found += [tick.label1 for tick in ticks if tick.label1.get_visible()]
     return [text for text in dict.fromkeys(found) if text.get_text().strip()]
-
-
-def test_styles_differ_in_colour_marker_and_line() -> None:
-    styles = style.assign(f"m{i}" for i in range(12))
-    assert len({(each.colour, each.line) for each in styles.values()}) == 12
-    assert len({each.marker for each in styles.values()}) == 12
-    assert style.assign(["a", "b", "a"]) == style.assign(["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -180,7 +174,7 @@ def test_labels_that_learned_nothing_do_not_squeeze_the_others(results, fake, pl
     results.experiment("demo", [fake("a"), fake("b"), fake("c")], seeds=2)
     experiment = scores_of(collect(results.root).experiments[0], scores)
     with style.context():
-        figure = plot(experiment, style.assign(experiment.labels))
+        figure = plot(experiment, assign(experiment.labels))
     assert figure is not None
     note = figure.legends[0].get_title().get_text() if figure.legends else ""
     assert note.partition(": ")[2] == ", ".join(left_out)
@@ -194,7 +188,7 @@ def test_variance_of_f_is_shown_where_it_took_the_place_of_constant_noise(result
     results.experiment("demo", [fake("fitc", 1.0, noise=1e-3), fake("vsgp", 0.1, noise=0.1)], seeds=2)
     experiment = collect(results.root).experiments[0]
     with style.context():
-        figure = noise(experiment, style.assign(experiment.labels))
+        figure = noise(experiment, assign(experiment.labels))
     assert figure is not None
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words == ["truth", "fitc", "vsgp", "fitc: variance of f"]
@@ -206,7 +200,7 @@ def test_variance_of_f_is_shown_where_it_took_the_place_of_constant_noise(result
 def test_a_label_looks_the_same_in_every_experiment(results, fake) -> None:
     results.experiment("first", [fake("a"), fake("b", 0.3)], seeds=1)
     results.experiment("second", [fake("b", 0.3)], seeds=1)
-    styles = style.assign(label for e in collect(results.root).experiments for label in e.labels)
+    styles = assign(label for e in collect(results.root).experiments for label in e.labels)
     second = collect(results.root / "second").experiments[0]
     with style.context():
         drawn = PLOTS[0].draw(second, styles)

@@ -15,6 +15,7 @@ from hgpbench.report.collect import Experiment, collect
 from hgpbench.report.plots import stored, style
 from hgpbench.report.plots.one_input import one_input
 from hgpbench.report.plots.variational import variational
+from hgpbench.report.styles import assign
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def experiment(results, fake) -> Experiment:
 
 def drawn(plot, experiment: Experiment) -> Figure:
     with style.context():
-        figure = plot(experiment, style.assign(experiment.labels))
+        figure = plot(experiment, assign(experiment.labels))
         assert figure is not None
         figure.draw_without_rendering()
     return figure
@@ -47,7 +48,7 @@ def test_training_points_are_coloured_by_expert_and_never_in_the_colour_of_the_c
     assert len(found) == 5
     colours = [mpl.colors.to_hex(c.get_facecolor()[0]) for c in found]
     assert len(set(colours)) == 5
-    assert style.assign(experiment.labels)["dvshgp"].colour.lower() not in colours
+    assert assign(experiment.labels)["dvshgp"].colour.lower() not in colours
     reaches = sorted((c.get_offsets()[:, 0].min(), c.get_offsets()[:, 0].max()) for c in found)
     assert all(right < left for (_, right), (left, _) in pairwise(reaches))
     assert len(groups(titled(drawn(one_input, experiment), "vhgp"), 50)) == 1

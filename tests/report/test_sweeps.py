@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from hgpbench.report.collect import Experiment, collect
+from hgpbench.report.labels import MANY, Swept, base_of, parse
 from hgpbench.report.plots import PLOTS, style
-from hgpbench.report.plots.labels import MANY, Swept, base_of, parse
 from hgpbench.report.plots.sweeps import SHOWN, panels_of, sweeps
+from hgpbench.report.styles import assign
 from hgpbench.report.summary import Row, Stat
 
 
@@ -87,7 +88,7 @@ def experiment(results, fake) -> Experiment:
 
 
 def test_curves_go_through_means_in_order_of_the_parameter(experiment: Experiment) -> None:
-    styles = style.assign(experiment.labels)
+    styles = assign(experiment.labels)
     with style.context():
         figure = sweeps(experiment, styles)
     assert figure is not None
@@ -114,14 +115,14 @@ def test_curves_go_through_means_in_order_of_the_parameter(experiment: Experimen
 
 
 def test_bases_have_different_styles(experiment: Experiment) -> None:
-    styles = style.assign(experiment.labels)
+    styles = assign(experiment.labels)
     bases = {base_of(label) for label in experiment.labels}
-    assert len({(styles[base].marker, styles[base].line) for base in bases}) == len(bases)
+    assert len({styles[base] for base in bases}) == len(bases)
 
 
 def test_other_plots_leave_out_the_variants_of_large_sweeps(experiment: Experiment) -> None:
     assert len(experiment.labels) > MANY
-    styles = style.assign(experiment.labels)
+    styles = assign(experiment.labels)
     with style.context():
         made = {plot.name: plot.draw(experiment, styles) for plot in PLOTS}
     for name, figure in made.items():
@@ -141,7 +142,7 @@ def test_small_sweeps_are_shown_label_by_label_as_well(results, fake) -> None:
     experiment = collect(results.root).experiments[0]
     with style.context():
         figure = next(plot for plot in PLOTS if plot.name == "tradeoff").draw(
-            experiment, style.assign(experiment.labels)
+            experiment, assign(experiment.labels)
         )
     assert figure is not None
     words = [text.get_text() for text in figure.legends[0].get_texts()]

@@ -8,6 +8,7 @@ from hgpbench.bench import record
 from hgpbench.report.collect import Experiment, collect
 from hgpbench.report.plots import style
 from hgpbench.report.plots.traces import Trace, smoothed, thinned, traces
+from hgpbench.report.styles import assign
 
 STEPS = 1000
 
@@ -73,7 +74,7 @@ def test_thinning_keeps_both_ends() -> None:
 
 def test_final_bounds_of_other_labels_go_on_to_the_end_of_the_longest(experiment: Experiment) -> None:
     with style.context():
-        figure = traces(experiment, style.assign(experiment.labels))
+        figure = traces(experiment, assign(experiment.labels))
     assert figure is not None
     for axes, column in zip(figure.axes, (1, 0), strict=True):
         level = [line for line in axes.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_ydata()) == 0]
@@ -95,7 +96,7 @@ def test_without_mini_batches_nothing_goes_on(results, fake) -> None:
     results.experiment("demo", [fake("vshgp"), fake("vsgp")], seeds=1)
     experiment = collect(results.root).experiments[0]
     with style.context():
-        figure = traces(experiment, style.assign(experiment.labels))
+        figure = traces(experiment, assign(experiment.labels))
     assert figure is not None
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["vshgp", "vsgp"]
     assert all(len(line.get_xdata()) in (1, 39) for axes in figure.axes for line in axes.lines)

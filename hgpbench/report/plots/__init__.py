@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from hgpbench.report.collect import Experiment
+from hgpbench.report.labels import readable
 from hgpbench.report.plots.distributions import calibration, noise, pit_histogram
-from hgpbench.report.plots.labels import readable
 from hgpbench.report.plots.maps import maps
 from hgpbench.report.plots.one_input import one_input
 from hgpbench.report.plots.scores import boxes, tradeoff
-from hgpbench.report.plots.style import Styles
 from hgpbench.report.plots.sweeps import sweeps
 from hgpbench.report.plots.traces import traces
 from hgpbench.report.plots.variational import variational
+from hgpbench.report.styles import Styles
 
 Draw = Callable[[Experiment, Styles], Figure | None]
 

@@ -12,7 +12,7 @@ from hgpbench.report.collect import Experiment
 from hgpbench.report.digest import PIT_BINS, Digest
 from hgpbench.report.notes import target_name
 from hgpbench.report.plots import style
-from hgpbench.report.plots.style import Styles
+from hgpbench.report.styles import Styles
 
 Array = NDArray[np.float64]
 
@@ -89,7 +89,9 @@ def calibration(experiment: Experiment, styles: Styles) -> Figure | None:
         excess.plot(nominal, inside - nominal, **mark)
     plain.set(xlabel="nominal coverage [%]", ylabel="empirical coverage [%]", xlim=(0, 100), ylim=(0, 100))
     excess.set(xlabel="nominal coverage [%]", ylabel="empirical − nominal [percentage points]", xlim=(0, 100))
-    style.legend_below(drawn, [style.legend_curve(label, styles[label]) for label in counts])
+    style.legend_by_family(
+        drawn, {label: style.legend_curve(label, styles[label]) for label in counts}, styles
+    )
     return drawn
 
 

@@ -13,7 +13,7 @@ from hgpbench.bench.record import Arrays
 from hgpbench.report.collect import Experiment
 from hgpbench.report.notes import target_name
 from hgpbench.report.plots import stored, style
-from hgpbench.report.plots.style import Styles
+from hgpbench.report.styles import Styles
 
 Array = NDArray[np.float64]
 _COLUMNS = 5

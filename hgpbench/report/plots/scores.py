@@ -8,7 +8,7 @@ from hgpbench.metrics import METRICS
 from hgpbench.report import summary, tables
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import style
-from hgpbench.report.plots.style import Style, Styles
+from hgpbench.report.styles import Style, Styles
 from hgpbench.report.summary import Row
 
 SHOWN = ("smse", "msll")

@@ -1,11 +1,10 @@
-"""The look of every plot: one colour, marker and line per label, told apart in grey as well."""
+"""The settings of every plot, its legend and its axes; how a label looks is said in ``report.styles``."""
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -13,27 +12,15 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from hgpbench.report.plots.labels import base_of
+from hgpbench.report.styles import FAMILIES, Family, Style, Styles
 
 Array = NDArray[Any]
-LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
-# Okabe and Ito's palette, safe for the colour-blind; its yellow is left out, being too pale on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
-# Six dash patterns and seven colours share no factor, so the pairs repeat only after 42 labels.
-LINES: tuple[LineStyle, ...] = (
-    "-",
-    (0, (5, 2)),
-    (0, (1, 1.2)),
-    (0, (6, 1.5, 1, 1.5)),
-    (0, (10, 2)),
-    (0, (3, 1, 1, 1, 1, 1)),
-)
 GREY = "#6b6b6b"
 # Of neighbouring groups of points: a dark colour next to a light one, and five or six against four markers.
 GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
@@ -42,21 +29,10 @@ GROUP_MARKERS = ("o", "s", "^", "D")
 WIDTH = 9.0  # inches
 _LETTERS_PER_INCH = 13.0  # of legend text at this size
 _HANDLE_LETTERS = 10  # that the line beside a text takes, with the gap to the next column
+_MOST_COLUMNS = 9
 _LEGEND_ROW = 0.21  # inches
 _VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
 _WIDE_RATIO = 50.0  # beyond this a linear axis hides the smaller values
-
-
-@dataclass(frozen=True)
-class Style:
-    """How one label is drawn."""
-
-    colour: str
-    marker: str
-    line: LineStyle
-
-
-Styles = dict[str, Style]
 
 
 def context() -> AbstractContextManager[None]:
@@ -80,16 +56,6 @@ def context() -> AbstractContextManager[None]:
     )
 
 
-def assign(labels: Iterable[str]) -> Styles:
-    """One style per label, in order of first appearance; labels that were swept have one before variants."""
-    named = list(labels)
-    order = dict.fromkeys([*map(base_of, named), *named])
-    return {
-        label: Style(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)])
-        for i, label in enumerate(order)
-    }
-
-
 def figure(height: float, width: float = WIDTH) -> Figure:
     """An empty figure that keeps its labels apart."""
     return Figure(figsize=(width, height), layout="constrained")
@@ -99,16 +65,74 @@ def legend_below(drawn: Figure, handles: Sequence[Artist], note: str = "") -> No
     """A legend under the axes, in as many columns as there is room for, and a note above it."""
     if not handles and not note:
         return
-    title = wrapped(note, int(drawn.get_figwidth() * _LETTERS_PER_INCH))
     letters = [len(str(handle.get_label())) + _HANDLE_LETTERS for handle in handles]
-    room = drawn.get_size_inches()[0] * _LETTERS_PER_INCH
     columns = next(
-        (k for k in range(len(letters), 1, -1) if sum(map(max, np.array_split(letters, k))) <= room), 1
+        (k for k in range(len(letters), 1, -1) if sum(map(max, np.array_split(letters, k))) <= _room(drawn)),
+        1,
     )
-    # The legend comes on top of the height that was asked for; it must not eat the axes.
+    _below(drawn, handles, columns, note)
+
+
+def legend_by_family(drawn: Figure, entries: Mapping[str, Artist], styles: Styles, note: str = "") -> None:
+    """A legend of labels under the axes: a row for each family, which says what its colour means.
+
+    Where all labels are of one family, its colour tells nothing and its name is left out.
+    """
+    by_family: dict[Family, list[Artist]] = {}
+    for label, entry in entries.items():
+        by_family.setdefault(styles[label].family, []).append(entry)
+    if len(by_family) < 2:
+        legend_below(drawn, list(entries.values()), note)
+        return
+    room = _room(drawn)
+    groups = [(kin.words, by_family[name]) for name, kin in FAMILIES.items() if name in by_family]
+    rows = _in_rows(groups, room)
+    legend = _below(
+        drawn, [cell for column in zip(*rows, strict=True) for cell in column], len(rows[0]), note
+    )
+    for words in legend.get_texts()[: len(rows)]:  # the first column: legends fill column by column
+        words.set_color(GREY)
+
+
+def legend_above(drawn: Figure, handles: Sequence[Artist]) -> None:
+    """A legend over the axes, of what is the same for all labels."""
+    drawn.set_figheight(drawn.get_figheight() + _LEGEND_ROW)
+    drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+
+
+def _in_rows(groups: Sequence[tuple[str, list[Artist]]], room: int) -> list[list[Artist]]:
+    """Rows of legend entries, the first of each a family's name; as many columns as there is room for."""
+    most = min(_MOST_COLUMNS, max(len(entries) for _, entries in groups))
+    for columns in range(most, 0, -1):
+        rows = []
+        for words, entries in groups:
+            for start in range(0, len(entries), columns):
+                row = [_words(words if start == 0 else " "), *entries[start : start + columns]]
+                rows.append([*row, *(_words(" ") for _ in range(columns + 1 - len(row)))])
+        widths = [max(len(str(cell.get_label())) for cell in column) for column in zip(*rows, strict=True)]
+        if sum(widths) + _HANDLE_LETTERS * len(widths) <= room:
+            break
+    return rows
+
+
+def _below(drawn: Figure, handles: Sequence[Artist], columns: int, note: str) -> Legend:
+    """The legend comes on top of the height that was asked for; it must not eat the axes."""
+    title = wrapped(note, _room(drawn))
     lines = math.ceil(len(handles) / columns) + (title.count("\n") + 1 if title else 0)
     drawn.set_figheight(drawn.get_figheight() + _LEGEND_ROW * lines)
-    drawn.legend(handles=handles, loc="outside lower center", ncols=columns, title=title, title_fontsize=9)
+    return drawn.legend(
+        handles=handles, loc="outside lower center", ncols=columns, title=title, title_fontsize=9
+    )
+
+
+def _words(words: str) -> Artist:
+    """A legend entry without a handle."""
+    return Line2D([], [], linestyle="none", label=words or " ")
+
+
+def _room(drawn: Figure) -> int:
+    """Letters that a legend can have side by side."""
+    return int(drawn.get_figwidth() * _LETTERS_PER_INCH)
 
 
 def legend_line(label: str, style: Style) -> Line2D:

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from hgpbench.report import summary, tables
 from hgpbench.report.collect import Experiment
+from hgpbench.report.labels import parse
 from hgpbench.report.plots import style
-from hgpbench.report.plots.labels import parse
-from hgpbench.report.plots.style import Styles
+from hgpbench.report.styles import Styles
 from hgpbench.report.summary import Row
 
 SHOWN = ("smse", "msll", "total_seconds")

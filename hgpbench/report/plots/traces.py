@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from hgpbench.bench import record
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import style
-from hgpbench.report.plots.style import Style, Styles
+from hgpbench.report.styles import LineStyle, Style, Styles
 
 Array = NDArray[np.float64]
 _SETTLED = 0.15  # share of the iterations that may lie below the plot: the first say little and reach far
 _WIDE_RATIO = 30.0
 _WINDOW = 0.1  # share of a stochastic trace over which it is averaged
 _CURVE_POINTS, _DOTS = 400, 2000
-_ENDED: style.LineStyle = (0, (4, 3))
+_ENDED: LineStyle = (0, (4, 3))
 
 
 @dataclass(frozen=True, eq=False)

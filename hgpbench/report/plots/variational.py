@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from hgpbench.bench.record import Arrays
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import stored, style
-from hgpbench.report.plots.style import Styles
+from hgpbench.report.styles import Styles
 
 ByLabel = dict[str, Arrays]
 _PRIOR = 0.5  # where q(g_u) has the mean of the prior, and where the paper starts
