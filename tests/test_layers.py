@@ -24,11 +24,12 @@ ALLOWED: dict[str, set[str]] = {
     "fitting": {"la", "gp", "prediction", "scaling", "columns", "errors", "files"},
     "experts": {"la", "gp", "fitting", "columns", "cores", "errors", "units"},
     "models": {"la", "gp", "fitting", "experts", "prediction", "scaling", "columns", "errors"},
+    "peers": {"models", "fitting", "prediction", "columns", "errors"},
     "data": BASE | {""},
-    "bench": BASE | {"models", "data", "config", "metrics", "prediction", "scaling", ""},
+    "bench": BASE | {"models", "peers", "data", "config", "metrics", "prediction", "scaling", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
     "paper": BASE | {"report", "bench", "config", "data"},
-    "commands": BASE | {"config", "data", "models", "bench", "report", "paper", ""},
+    "commands": BASE | {"config", "data", "models", "peers", "bench", "report", "paper", ""},
     "cli": {"commands", "errors", ""},
     "__main__": {"cli", "errors"},
     "columns": set(),
@@ -41,13 +42,16 @@ ALLOWED: dict[str, set[str]] = {
     "yamltext": {"errors"},
     "": set(),
 }
+# Of others, each for one peer.
+LIBRARIES = ("lightgbm", "ngboost", "catboost", "gpboost", "torch", "gpytorch")
 # Third-party libraries that only some layers may use.
 CONFINED = {
     "matplotlib": {"report"},
     "pandas": {"data", "report"},
     "h5py": {"data", "bench", "fitting"},
     "typer": {"cli", "commands"},
-    "sklearn": {"models", "fitting", "experts"},
+    "sklearn": {"models", "peers", "fitting", "experts"},
+    **{library: {"peers"} for library in LIBRARIES},
     "jinja2": {"report"},
     "pooch": {"data"},
     "rich": {"commands", "data"},
@@ -178,7 +182,7 @@ def test_dependencies_are_what_is_imported() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[>=<]", text)[0] for text in project["dependencies"]}
     called = {"yaml": "pyyaml", "sklearn": "scikit-learn"}
-    optional = {"numba"}
+    optional = {"numba", *LIBRARIES}
     roots = {name.split(".")[0] for path in MODULES for name in imports_of(path)}
     foreign = roots - optional - {"hgpbench", *sys.stdlib_module_names}
     assert {called.get(name, name) for name in foreign} == declared

@@ -65,9 +65,12 @@ class _Module:
 
 
 @cache
-def of_shipped(module: str) -> Code:
-    """The code of a model of ours, by the name of its module."""
-    return _code([module], (), [])
+def of_shipped(module: str, needs: tuple[str, ...] = ()) -> Code:
+    """The code of a model that comes with hgpbench: its module, and libraries that compute for it.
+
+    Once a library that was absent is installed, the run that was skipped for want of it is one of other code.
+    """
+    return _code([module], (), [f"{name} {_version(name)}" for name in needs])
 
 
 def of_foreign(address: Address, kind: type) -> Code:
@@ -144,6 +147,14 @@ def _versions(root: str) -> list[str]:
     """Names and versions of the distributions that hold a package."""
     names = sorted(set(_distributions().get(root, ())))
     return [f"{name} {metadata.version(name)}" for name in names]
+
+
+@cache
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "absent"
 
 
 @cache

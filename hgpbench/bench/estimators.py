@@ -13,11 +13,14 @@ from hgpbench.bench.foreign import Address
 from hgpbench.bench.job import Job
 from hgpbench.errors import ConfigError, DataError
 from hgpbench.models import MODELS, Estimator
+from hgpbench.peers import PEERS, Peer
 from hgpbench.prediction import Array
 from hgpbench.scaling import Scaling
 from hgpbench.words import nearest
 
 SEED_PARAMETER = "random_state"
+SHIPPED: dict[str, type[Estimator]] = {**MODELS, **PEERS}
+"""Every model that comes with hgpbench: ours, then peers."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,13 @@ class Model:
 @cache
 def find(name: str, folders: tuple[Path, ...] = ()) -> Model:
     """The model of that name, a user's own first looked for in these folders; or a ConfigError."""
-    if name in MODELS:
-        return Model(name, MODELS[name], code.of_shipped(MODELS[name].__module__))
+    if name in SHIPPED:
+        kind = SHIPPED[name]
+        needs = kind.needs if issubclass(kind, Peer) else ()
+        return Model(name, kind, code.of_shipped(kind.__module__, needs))
     if ":" not in name:
         raise ConfigError(
-            f"no model {name!r}{nearest(name, MODELS)}; models: {', '.join(MODELS)}, "
+            f"no model {name!r}{nearest(name, SHIPPED)}; models: {', '.join(SHIPPED)}, "
             "or module:Class of your own"
         )
     address = foreign.address(name, folders)
@@ -54,7 +59,7 @@ def find(name: str, folders: tuple[Path, ...] = ()) -> Model:
 def build(job: Job) -> Any:
     """The estimator of a run, in its own process: with its parameters and, where it draws, the seed."""
     if job.address is None:
-        kind = MODELS[job.model]
+        kind: Any = SHIPPED[job.model]
     else:
         foreign.enter(job.address.folders)
         kind = foreign.load(job.address)

@@ -18,6 +18,6 @@ def config_names(incomplete: str) -> list[str]:
 
 def model_names(incomplete: str) -> list[str]:
     """Models that begin like this."""
-    from hgpbench.models import MODELS
+    from hgpbench.bench.estimators import SHIPPED
 
-    return [name for name in MODELS if name.startswith(incomplete)]
+    return [name for name in SHIPPED if name.startswith(incomplete)]

@@ -9,10 +9,10 @@ from typing import Any
 from hgpbench import units
 from hgpbench.bench import costs, provenance
 from hgpbench.bench.campaign import Campaign, estimate
-from hgpbench.bench.estimators import SEED_PARAMETER
+from hgpbench.bench.estimators import SEED_PARAMETER, SHIPPED
 from hgpbench.data.catalogue import Listed, list_datasets
 from hgpbench.errors import ConfigError
-from hgpbench.models import MODELS
+from hgpbench.peers import Peer, install, missing
 from hgpbench.words import nearest
 
 COST = (
@@ -42,9 +42,9 @@ def datasets() -> str:
 def models(name: str | None, results: Path) -> str:
     """Every model in a few lines, or one in full, with the times of earlier runs in a results folder."""
     if name is None:
-        return "\n\n".join(_model(key) for key in MODELS)
-    if name not in MODELS:
-        raise ConfigError(f"no model {name!r}{nearest(name, MODELS)}; models: {', '.join(MODELS)}")
+        return "\n\n".join(_model(key) for key in SHIPPED)
+    if name not in SHIPPED:
+        raise ConfigError(f"no model {name!r}{nearest(name, SHIPPED)}; models: {', '.join(SHIPPED)}")
     paragraphs = [each for each in _paragraphs(name) if not each.startswith(COST)]
     return "\n".join([_model(name), _measured(name, results), "", "\n\n".join(paragraphs)])
 
@@ -115,12 +115,23 @@ def _state(item: Listed) -> str:
 def _model(name: str) -> str:
     """First line of a model's description, its reference, its parameters with defaults, what it costs."""
     summary, *others = _paragraphs(name)
-    lines = [f"{name}: {summary}", f"    {MODELS[name].reference}"]
+    lines = [f"{name}: {summary}", f"    {SHIPPED[name].reference}"]
     params = ", ".join(f"{key}={value!r}" for key, value in _defaults(name).items())
     if params:
         lines.append(f"    parameters: {params}")
+    lines += _needed(name)
     lines += [f"    cost: {' '.join(each[len(COST) :].split())}" for each in others if each.startswith(COST)]
     return "\n".join(lines)
+
+
+def _needed(name: str) -> list[str]:
+    """What a peer needs, and whether it is there."""
+    kind = SHIPPED[name]
+    if not issubclass(kind, Peer) or not kind.needs:
+        return []
+    absent = missing(kind)
+    state = f"not installed: {install(kind)}" if absent else "installed"
+    return [f"    needs: {' and '.join(kind.needs)} ({state})"]
 
 
 def _measured(name: str, results: Path) -> str:
@@ -136,10 +147,10 @@ def _measured(name: str, results: Path) -> str:
 
 
 def _paragraphs(name: str) -> list[str]:
-    return (inspect.getdoc(MODELS[name]) or "").split("\n\n")
+    return (inspect.getdoc(SHIPPED[name]) or "").split("\n\n")
 
 
 def _defaults(name: str) -> dict[str, Any]:
     """Parameters with their defaults, but the seed, which a run sets."""
-    given = inspect.signature(MODELS[name]).parameters.values()
+    given = inspect.signature(SHIPPED[name]).parameters.values()
     return {each.name: each.default for each in given if each.name != SEED_PARAMETER}

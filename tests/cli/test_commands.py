@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hgpbench import config, shipped
+from hgpbench.bench import estimators
 from hgpbench.models import MODELS
 from tests.cli.conftest import Invoke
 
@@ -91,7 +92,7 @@ def test_the_schema_is_json(invoke: Invoke) -> None:
 
 def test_models_are_listed_with_reference_and_parameters(invoke: Invoke) -> None:
     text = invoke("models").stdout
-    assert all(f"{name}: " in text for name in MODELS)
+    assert all(f"{name}: " in text for name in estimators.SHIPPED)
     assert "max_iter=" in text
     assert "Parameters" in invoke("models", "gp").stdout
     unknown = invoke("models", "gq")
@@ -187,5 +188,5 @@ def test_every_command_and_option_is_in_the_readme(invoke: Invoke) -> None:
 
 def test_every_model_and_dataset_is_in_the_readme() -> None:
     readme = (REPOSITORY / "README.md").read_text()
-    for name in [*MODELS, *shipped.names("datasets")]:
+    for name in [*estimators.SHIPPED, *shipped.names("datasets")]:
         assert f"`{name}`" in readme, name

@@ -6,11 +6,11 @@ import pytest
 
 from hgpbench.bench import costs
 from hgpbench.bench.costs import Measured
+from hgpbench.bench.estimators import SHIPPED
 from hgpbench.commands import listings
-from hgpbench.models import MODELS
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_every_model_tells_its_cost_once(name: str, tmp_path: Path) -> None:
     text = listings.models(name, tmp_path)
     lines = text.splitlines()
@@ -32,3 +32,10 @@ def test_times_of_earlier_fits_are_told(monkeypatch: pytest.MonkeyPatch, tmp_pat
     said = f"fits at the defaults in {tmp_path}: 500 rows of toy 0.25 s (1 thread); 35,000 rows of protein"
     assert said in listings.models("linear", tmp_path)
     assert asked == ["linear", {"standardize": True}, tmp_path]
+
+
+def test_a_peer_tells_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for absent, said in (([], "(installed)"), (["x"], "(not installed: pip install 'hgpbench[peers]')")):
+        monkeypatch.setattr(listings, "missing", lambda kind, absent=absent: absent)
+        assert f"    needs: lightgbm {said}" in listings.models("lightgbm", tmp_path)
+    assert "needs:" not in listings.models("forest", tmp_path)
