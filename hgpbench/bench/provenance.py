@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,14 @@ _EXTRAS = ("mkl", "numba")
 
 
 def collect(folder: Path) -> dict[str, Any]:
-    """Versions, source, the user's folder and machine: the same for every run of one experiment."""
-    return {"versions": versions(), "source": source(), "user": commit(folder), "machine": machine()}
+    """Time, versions, source, the user's folder and machine: the same for every run of one experiment."""
+    return {
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(),
+        "source": source(),
+        "user": commit(folder),
+        "machine": machine(),
+    }
 
 
 def versions() -> dict[str, str]:

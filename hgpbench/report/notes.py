@@ -1,5 +1,6 @@
 """What a reader must know to trust a table: data, split, units, machine, versions."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,13 +12,15 @@ from hgpbench.report.collect import Experiment
 LONG_ENOUGH = 1.0  # seconds of a fit, for its processor time to say how much of a core it had
 WHOLE_CORE = 0.9
 NOTHING = 0.01  # share of the variance of its training rows that a model may explain and be no model
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def notes(experiment: Experiment, added: Sequence[str] = ()) -> list[str]:
     """Notes below the tables of an experiment, each one sentence or two; those added before the machine's."""
-    lines = [_data(experiment), _protocol(experiment), *_columns(experiment), *_marking(experiment)]
+    lines = [data(experiment), _protocol(experiment), *_columns(experiment), *_marking(experiment)]
     lines += _explaining_nothing(experiment)
-    return [*lines, *added, *_machines(experiment), *_company(experiment), *_sources(experiment)]
+    made = [*dates(experiment), *machines(experiment), *_company(experiment), *sources(experiment)]
+    return [*lines, *added, *made]
 
 
 def target_name(experiment: Experiment) -> str:
@@ -31,7 +34,8 @@ def dataset_name(experiment: Experiment) -> str:
     return f"{name}:{variant}" if variant else str(name)
 
 
-def _data(experiment: Experiment) -> str:
+def data(experiment: Experiment) -> str:
+    """Dataset, sizes and split."""
     every = {(r.n_train, r.n_test, r.n_inputs) for r in experiment.finished}
     sizes = sorted((n, t, d) for n, t, d in every if n is not None and t is not None and d is not None)
     said = "; ".join(f"{n:,} training rows, {t:,} test rows, {_inputs(d)}" for n, t, d in sizes)
@@ -112,7 +116,17 @@ def _explained(record: Record) -> float:
     return float(share) if isinstance(share, int | float) else 1.0
 
 
-def _machines(experiment: Experiment) -> list[str]:
+def dates(experiment: Experiment) -> list[str]:
+    """The days on which the commands were given that made the runs; records of older versions do not tell."""
+    told = (str(record.provenance.get("begun", "")) for record in experiment.finished)
+    days = sorted({found[0] for text in told if (found := _DAY.match(text))})
+    if not days:
+        return []
+    return [f"Runs of {days[0]}." if len(days) == 1 else f"Runs of {days[0]} to {days[-1]}."]
+
+
+def machines(experiment: Experiment) -> list[str]:
+    """Machine and threads; how many runs each had where there were several."""
     by_machine = _grouped(experiment, lambda record: _machine(record.provenance))
     if not by_machine:
         return []
@@ -161,7 +175,7 @@ def _machine(provenance: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _sources(experiment: Experiment) -> list[str]:
+def sources(experiment: Experiment) -> list[str]:
     """Versions; more than one line only where runs differ in them."""
     by_version = _grouped(experiment, lambda record: _versions(record.provenance))
     if not by_version:
