@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -62,11 +63,19 @@ class Experiment:
 
     def of(self, label: str) -> list[Run]:
         """All planned runs of a label, by seed."""
-        return sorted((r for r in self.runs if r.entry.label == label), key=lambda r: r.entry.seed)
+        return list(self._by_label.get(label, ()))
 
     def done(self, label: str) -> dict[int, Digest]:
         """Digests of the finished runs of a label by seed."""
         return {run.entry.seed: run.digest for run in self.of(label) if run.digest is not None}
+
+    @cached_property
+    def _by_label(self) -> dict[str, list[Run]]:
+        """Looked up for every pair of labels that is compared, so sorted once."""
+        found: dict[str, list[Run]] = {}
+        for run in sorted(self.runs, key=lambda run: run.entry.seed):
+            found.setdefault(run.entry.label, []).append(run)
+        return found
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from hgpbench import __version__
 from hgpbench.metrics import METRICS
-from hgpbench.report import compare, flags, notes, summary
+from hgpbench.report import compare, details, flags, notes, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.document import Document, Section
 from hgpbench.report.tables import Cell, Table
@@ -78,14 +78,20 @@ def comparisons_csv(experiments: Iterable[Experiment]) -> str:
 
 def as_json(document: Document) -> str:
     """Everything as one JSON document; a number that is not finite is null."""
-    body = {
+    return json.dumps(body(document), indent=1, allow_nan=False) + "\n"
+
+
+def body(document: Document) -> dict[str, Any]:
+    """Everything as plain data, as the JSON format writes it and the page embeds it."""
+    told = {
         "hgpbench": __version__,
         "metrics": {name: {"title": m.title, "direction": m.direction} for name, m in METRICS.items()},
         "experiments": [_json_section(section) for section in document.sections],
         **{closing.name: closing.data for closing in document.closings},
         "problems": document.problems,
     }
-    return json.dumps(_finite(body), indent=1, allow_nan=False) + "\n"
+    finite: dict[str, Any] = _finite(told)
+    return finite
 
 
 def _markdown_tables(tables: Iterable[Table]) -> list[str]:
@@ -200,16 +206,21 @@ def _csv(lines: list[dict[str, Any]]) -> str:
 
 
 def _json_section(section: Section) -> dict[str, Any]:
-    experiment = section.experiment
+    experiment, rows = section.experiment, summary.rows(section.experiment)
+    lines = [(run, _run_line(experiment, run)) for label in experiment.labels for run in experiment.of(label)]
+    behind = details.of_model(experiment, rows)
     return {
         "name": experiment.name,
         "title": experiment.manifest.title,
         "dataset": experiment.manifest.dataset,
         "split": experiment.manifest.split,
+        "answers": [asdict(answer) for answer in section.answers],
         "models": [
-            {**asdict(row), "flags": _flags(experiment, row.label)} for row in summary.rows(experiment)
+            {**asdict(row), "flags": _flags(experiment, row.label), **more}
+            for row, more in zip(rows, behind, strict=True)
         ],
-        "runs": _run_lines(experiment),
+        "noise_truth": details.noise_truth(experiment),
+        "runs": [{**line, **details.of_run(run)} for run, line in lines],
         "comparisons": [asdict(pair) for m in compare.COMPARED for pair in compare.compare(experiment, m)],
         **section.addition.data,
         "cautions": section.cautions,
