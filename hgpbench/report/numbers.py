@@ -6,11 +6,11 @@ from hgpbench.report.summary import Stat
 
 ABSENT = "–"
 _DIGITS = 4  # of a mean without a deviation
-_MOST_DIGITS = 6  # of a mean whose deviation is small
+MOST_DIGITS = 6  # of a mean whose deviation is small
 _NOTHING = 1e-9  # a deviation smaller than this share of the mean is round-off
 
 
-def mean_sd(stat: Stat, most: int = _MOST_DIGITS) -> str:
+def mean_sd(stat: Stat, most: int = MOST_DIGITS) -> str:
     """``0.123 ± 0.004`` with two significant digits of the deviation; the mean alone where there is none."""
     if stat.n == 0:
         return ABSENT

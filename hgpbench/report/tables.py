@@ -42,6 +42,7 @@ class Table:
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     is_prose: bool = False  # sentences rather than numbers: cells wrap, and a narrow screen stacks them
+    of_models: bool = False  # a row for each model, a number in each column: what the page lets readers sort
 
     @property
     def is_number(self) -> tuple[bool, ...]:
@@ -70,12 +71,22 @@ def coverage_table(experiment: Experiment) -> Table:
         )
         for row in summary.rows(experiment)
     )
-    return Table("Coverage of central intervals [%]", headings, cells)
+    return Table("Coverage of central intervals [%]", headings, cells, of_models=True)
 
 
 def cost_table(experiment: Experiment) -> Table:
     """Times and memory of every label."""
     return _table(experiment, "Time and memory", list(summary.COSTS))
+
+
+def scale(quantity: str) -> float:
+    """What a stored quantity is multiplied by for the column under its heading."""
+    return _SCALES.get(quantity, 1.0)
+
+
+def digits(quantity: str) -> int:
+    """How many digits of a mean its deviation may ask for."""
+    return numbers.MOST_DIGITS if quantity in METRICS else _COST_DIGITS
 
 
 def unfinished_table(experiment: Experiment) -> Table | None:
@@ -134,7 +145,7 @@ def _table(experiment: Experiment, caption: str, quantities: list[str]) -> Table
         )
         for row in rows
     )
-    return Table(caption, headings, cells)
+    return Table(caption, headings, cells, of_models=True)
 
 
 def _with_runs(table: Table, rows: list[Row]) -> Table:
@@ -152,9 +163,9 @@ def _share(stat: Stat) -> str:
 
 
 def _text(row: Row, quantity: str) -> str:
-    stat, scale = row.stats[quantity], _SCALES.get(quantity, 1.0)
-    shown = Stat(stat.mean * scale, stat.sd * scale, stat.n)
-    if quantity not in METRICS:
-        return numbers.mean_sd(shown, most=_COST_DIGITS)
+    stat, factor = row.stats[quantity], scale(quantity)
+    shown = Stat(stat.mean * factor, stat.sd * factor, stat.n)
     is_round_off = abs(shown.mean) <= _ROUND_OFF and not shown.sd > _ROUND_OFF
-    return "0" if is_round_off and not METRICS[quantity].in_units else numbers.mean_sd(shown)
+    if quantity in METRICS and is_round_off and not METRICS[quantity].in_units:
+        return "0"
+    return numbers.mean_sd(shown, digits(quantity))

@@ -1,5 +1,8 @@
 """The whole report: files, text and the self-contained page."""
 
+import base64
+import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +14,8 @@ from hgpbench.bench import manifest
 from hgpbench.errors import ConfigError
 from hgpbench.report.collect import collect
 from hgpbench.report.document import write_up
-from hgpbench.report.page import page
+from hgpbench.report.page import LOOKED_AT, page
+from hgpbench.report.render import as_json
 from tests.report.conftest import DRAWN
 
 VOID = {"meta", "img", "br", "link", "hr"}
@@ -109,7 +113,7 @@ def test_page_is_self_contained_well_formed_and_escaped(built) -> None:
     text = (folder / "report" / "report.html").read_text(encoding="utf-8")
     parsed = Page(text)
     assert parsed.open == []
-    assert "script" not in parsed.tags
+    assert parsed.tags.count("script") == 3  # data, looks, and the one that reads them
     assert "link" not in parsed.tags
     assert parsed.addresses
     assert all(address.startswith(("data:image/", "#")) for address in parsed.addresses)
@@ -119,6 +123,24 @@ def test_page_is_self_contained_well_formed_and_escaped(built) -> None:
         assert part in text
     assert parsed.tags.count("img") == len(DRAWN)
     assert parsed.tags.count("table") == 5
+    assert text.count('class="still"') == 4 + len(LOOKED_AT)
+
+
+def test_page_embeds_what_the_json_format_writes(demo: Path) -> None:
+    document = write_up(collect(demo))
+    text = page(document, {})
+    [embedded] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert json.loads(embedded) == json.loads(as_json(document))
+    assert not set("<>&'") & set(embedded)
+
+
+def test_only_the_script_of_the_page_may_run(demo: Path) -> None:
+    text = page(write_up(collect(demo)), {})
+    [script] = re.findall(r'<script id="page">(.*?)</script>', text, re.DOTALL)
+    told = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{told}'" in text
+    for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert forbidden not in script
 
 
 def test_several_experiments_and_what_could_not_be_read_are_on_the_page(demo: Path, results, fake) -> None:
@@ -129,7 +151,7 @@ def test_several_experiments_and_what_could_not_be_read_are_on_the_page(demo: Pa
     found = collect(results.root)
     text = page(write_up(found), {})
     assert '<a href="#demo">' in text
-    assert '<section id="other">' in text
+    assert '<section id="other" class="experiment">' in text
     assert f"Could not be read: {bad}" in text
     made = report.build(results.root)
     assert made.problems == found.problems
