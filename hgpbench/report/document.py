@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from hgpbench.report import cautions, compare, notes, tables
-from hgpbench.report.answer import Answer, answers
 from hgpbench.report.collect import Collection, Experiment
+from hgpbench.report.headlines import Headline, headlines
 from hgpbench.report.supplement import NOTHING_ADDED, Addition, Closing, Supplier, nothing
 from hgpbench.report.tables import Table
 
@@ -15,7 +15,7 @@ class Section:
 
     experiment: Experiment
     title: str
-    answers: tuple[Answer, ...]
+    headlines: tuple[Headline, ...]
     tables: tuple[Table, ...]
     cautions: tuple[str, ...]
     findings: tuple[str, ...]
@@ -56,7 +56,7 @@ def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Secti
     return Section(
         experiment=experiment,
         title=_title(experiment),
-        answers=tuple(answers(experiment)),
+        headlines=tuple(headlines(experiment)),
         tables=(*(table for table in own if table is not None), *addition.tables),
         cautions=tuple(cautions.cautions(experiment)),
         findings=tuple(_findings(experiment)),

@@ -214,7 +214,7 @@ def _json_section(section: Section) -> dict[str, Any]:
         "title": experiment.manifest.title,
         "dataset": experiment.manifest.dataset,
         "split": experiment.manifest.split,
-        "answers": [asdict(answer) for answer in section.answers],
+        "headlines": [asdict(each) for each in section.headlines],
         "models": [
             {**asdict(row), "flags": _flags(experiment, row.label), **more}
             for row, more in zip(rows, behind, strict=True)

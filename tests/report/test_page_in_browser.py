@@ -101,7 +101,7 @@ def test_the_answer_is_on_the_first_screen(opened: Browser) -> None:
     place = "document.querySelector('nav li').getBoundingClientRect().bottom"
     assert opened.run(place) < 900
     assert "MSLL: vshgp is best" in opened.run("document.querySelector('nav li').textContent")
-    assert opened.run(f"{IN_DEMO}.querySelector('.answers').textContent").count("is best") == 2
+    assert opened.run(f"{IN_DEMO}.querySelector('.headlines').textContent").count("is best") == 2
 
 
 def test_the_table_says_what_the_printed_ones_say(opened: Browser) -> None:

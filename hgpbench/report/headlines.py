@@ -19,19 +19,19 @@ _MOST_NAMED = 8
 
 
 @dataclass(frozen=True)
-class Answer:
+class Headline:
     """One sentence, and what it is about."""
 
     kind: Kind
     words: str
 
 
-def answers(experiment: Experiment) -> list[Answer]:
-    """The answer to one experiment, the most important first."""
+def headlines(experiment: Experiment) -> list[Headline]:
+    """Of one experiment, the most important first."""
     table = summary.rows(experiment)
     if not any(row.done for row in table):
-        return [Answer("caution", "No run is done yet."), *_unfinished(table)]
-    best = [Answer("best", _best(experiment, table, metric)) for metric in ASKED]
+        return [Headline("caution", "No run is done yet."), *_unfinished(table)]
+    best = [Headline("best", _best(experiment, table, metric)) for metric in ASKED]
     return [*best, *_flagged(experiment), *_unfinished(table), *_origin(experiment)]
 
 
@@ -63,33 +63,33 @@ def _rivals(experiment: Experiment, best: Row, metric: str) -> str:
     return f"; not surely better than {'any other' if every else _names(nearest)}"
 
 
-def _flagged(experiment: Experiment) -> list[Answer]:
+def _flagged(experiment: Experiment) -> list[Headline]:
     found = {label: flags.flags(experiment, label) for label in experiment.labels}
     said = []
     for flag in (flags.NO_BETTER, flags.BADLY_CALIBRATED):
         labels = [label for label, raised in found.items() if flag in raised]
         if labels:
-            said.append(Answer("caution", f"{flag.words.capitalize()} {flag.sign}: {_names(labels)}."))
+            said.append(Headline("caution", f"{flag.words.capitalize()} {flag.sign}: {_names(labels)}."))
     return said
 
 
-def _unfinished(table: list[Row]) -> list[Answer]:
+def _unfinished(table: list[Row]) -> list[Headline]:
     missing = {row.label: row.planned - row.done for row in table if row.done < row.planned}
     if not missing:
         return []
     planned = sum(row.planned for row in table)
     who = _names(f"{label} ({count})" for label, count in missing.items())
-    return [Answer("caution", f"{sum(missing.values())} of {planned} runs have no score: {who}.")]
+    return [Headline("caution", f"{sum(missing.values())} of {planned} runs have no score: {who}.")]
 
 
-def _origin(experiment: Experiment) -> list[Answer]:
+def _origin(experiment: Experiment) -> list[Headline]:
     lines = [
         notes.data(experiment),
         *notes.dates(experiment),
         *notes.machines(experiment),
         *notes.sources(experiment),
     ]
-    return [Answer("origin", line) for line in lines]
+    return [Headline("origin", line) for line in lines]
 
 
 def _figure(row: Row, metric: str) -> str:

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from hgpbench.bench import record
-from hgpbench.report.answer import Answer, answers
 from hgpbench.report.collect import collect
+from hgpbench.report.headlines import Headline, headlines
 
 
 def told(results: Any, kind: str) -> list[str]:
     (experiment,) = collect(results.root).experiments
-    return [answer.words for answer in answers(experiment) if answer.kind == kind]
+    return [each.words for each in headlines(experiment) if each.kind == kind]
 
 
 def test_the_best_is_named_with_its_rivals_nearest_first(results, fake) -> None:
@@ -85,5 +85,5 @@ def _begin(folder: Path, begun: str) -> None:
     record.write(folder, record.Record(**(vars(kept) | {"provenance": origin})), arrays)
 
 
-def test_an_answer_is_plain_data() -> None:
-    assert vars(Answer("best", "words")) == {"kind": "best", "words": "words"}
+def test_a_headline_is_plain_data() -> None:
+    assert vars(Headline("best", "words")) == {"kind": "best", "words": "words"}
