@@ -8,18 +8,25 @@ import typer
 from hgpbench import units
 from hgpbench.commands.completion import dataset_names
 from hgpbench.commands.endings import say
+from hgpbench.commands.tables import asks_nothing, reading_tables
+from hgpbench.data.frames.choices import Choices
+from hgpbench.data.names import is_openml
 from hgpbench.errors import ConfigError
+from hgpbench.words import listed
 
 if TYPE_CHECKING:
     from hgpbench.data.fetch import FetchResult
 
+MOST_INPUTS = 20  # whose names are shown
 
+
+@reading_tables
 def fetch(
     names: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="NAME[:VARIANT]...",
-            help="Datasets, or .yaml cards of your own.",
+            help="Datasets, .yaml cards of your own, or openml:ID.",
             autocompletion=dataset_names,
         ),
     ] = None,
@@ -27,49 +34,69 @@ def fetch(
         str | None,
         typer.Option("--from", metavar="PATH|URL", help="Take the raw file, archive or folder from here."),
     ] = None,
-    csv: Annotated[
+    table: Annotated[
         Path | None,
-        typer.Option("--csv", metavar="FILE", help="Import a table of your own: .csv, or .h5 with X and y."),
+        typer.Option(
+            "--table",
+            "--csv",
+            metavar="FILE",
+            help="Import a table of your own: CSV, Parquet, Feather, HDF5.",
+        ),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="With --csv: the column to predict.")] = None,
-    name: Annotated[str | None, typer.Option(help="With --csv: what to call the dataset.")] = None,
+    target: Annotated[str | None, typer.Option(help="With --table: the column to predict.")] = None,
+    name: Annotated[str | None, typer.Option(help="With --table: what to call the dataset.")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="Store it where every folder finds it.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only verify what was fetched before.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a dataset that is there already.")] = False,
+    *,
+    choices: Choices,
 ) -> None:
     """Download, verify and convert datasets into datasets/NAME.h5."""
     from hgpbench.data import fetch as fetches
-    from hgpbench.data.own import import_table
+    from hgpbench.data.names import shared_folder
+    from hgpbench.data.own import import_openml, import_table, name_for
 
-    if csv is not None:
+    folder = shared_folder() if shared else None
+    if table is not None:
         _check_own(names, source)
-        say(_told(import_table(csv, name or csv.stem, target, force=force)))
+        called = name or name_for(table)
+        say(_told(import_table(table, called, target, choices=choices, force=force, folder=folder), own=True))
         return
-    for each in _named(names, target, name):
-        result = fetches.check(each) if check else fetches.fetch(each, source=source, force=force)
+    for each in _named(names, target, name, choices):
+        if is_openml(each) and not check:
+            say(_told(import_openml(each, target, choices=choices, force=force, folder=folder), own=True))
+        elif check:
+            result = fetches.check(each, folder=folder)
+        else:
+            result = fetches.fetch(each, source=source, force=force, folder=folder)
         say(_told(result))
 
 
-def _named(names: list[str] | None, target: str | None, name: str | None) -> list[str]:
+def _named(names: list[str] | None, target: str | None, name: str | None, choices: Choices) -> list[str]:
     """The datasets asked for; an error where there is none or an option makes no sense with them."""
     if not names:
         raise ConfigError(
-            "no dataset given; name some (see `hgpbench datasets`), or use --csv FILE --target COLUMN"
+            "no dataset given; name some (see `hgpbench datasets`), or use --table FILE --target COLUMN"
         )
-    if target is not None or name is not None:
-        raise ConfigError("--target and --name belong to --csv; a named dataset has a card that says both")
+    carded = [each for each in names if not is_openml(each)]
+    if name is not None or (carded and (target is not None or not asks_nothing(choices))):
+        raise ConfigError(
+            "--target, --name and how to read belong to --table; a named dataset has a card that says them"
+        )
     return names
 
 
 def _check_own(names: list[str] | None, source: str | None) -> None:
-    """--csv stands alone."""
+    """--table stands alone."""
     if names or source:
-        raise ConfigError("--csv imports one file of your own; it does not go with dataset names or --from")
+        raise ConfigError("--table imports one file of your own; it does not go with dataset names or --from")
 
 
-def _told(result: "FetchResult") -> str:
+def _told(result: "FetchResult", own: bool = False) -> str:
     if result.status == "generated":
         return f"{result.name}: drawn from the seed of each run; nothing to fetch"
     happened = {"written": f"written in {units.show_seconds(result.seconds)}", "present": "there already"}
     rows = f"{result.rows:,} rows, {result.inputs} input{'s' * (result.inputs != 1)}, target {result.target}"
     lines = [f"{result.name}: {rows}, {result.path} ({happened[result.status]})"]
-    return "\n".join([*lines, *(f"    {note}" for note in result.notes)])
+    inputs = [f"inputs: {listed(result.columns, MOST_INPUTS)}"] if own else []
+    return "\n".join([*lines, *(f"    {note}" for note in (*inputs, *result.notes))])

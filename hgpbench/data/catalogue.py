@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hgpbench.data import cards, store
-from hgpbench.data.names import data_folder, full_name, is_name, stored_path
+from hgpbench.data.names import data_folder, find_stored, full_name, is_name, shared_folder
 from hgpbench.errors import DataError
 
 
@@ -33,8 +33,14 @@ def list_datasets(folder: Path | None = None) -> list[Listed]:
     folder = folder or data_folder()
     known = cards.known_names(folder)
     listed = [line for name in known for line in _of_card(name, folder)]
-    imported = sorted(path for path in folder.glob("*.h5") if path.stem.split(".")[0] not in known)
-    return listed + [_of_file(path) for path in imported if is_name(path.stem)]
+    here, shared = (_imported(each, known) for each in (folder, shared_folder()))
+    return listed + [_of_file(path) for _, path in sorted({**shared, **here}.items())]
+
+
+def _imported(folder: Path, known: list[str]) -> dict[str, Path]:
+    """Datasets without a card, by file name; a variant is one where its name is a number, as OpenML's."""
+    files = (path for path in folder.glob("*.h5") if path.stem.split(".")[0] not in known)
+    return {path.name: path for path in files if all(is_name(part) for part in path.stem.split("."))}
 
 
 def _of_card(name: str, folder: Path) -> list[Listed]:
@@ -63,7 +69,7 @@ def _of_variant(card: cards.Card, variant: str, folder: Path) -> Listed:
             return _unusable(card.name, DataError(drawn))
         rows, fetched = drawn, True
     else:
-        path = stored_path(folder, card.name, card.key(variant))
+        path = find_stored(folder, card.name, card.key(variant))
         fetched = path.is_file()
         if fetched:
             line = _of_file(path)

@@ -10,7 +10,7 @@ import numpy as np
 from hgpbench import files, shipped
 from hgpbench.data import cards, places, store, tables
 from hgpbench.data.cards import Card, Recipe
-from hgpbench.data.names import data_folder, expanded, full_name, parse_name, stored_path
+from hgpbench.data.names import data_folder, expanded, find_stored, full_name, parse_name, stored_path
 from hgpbench.data.synthetic import Generator
 from hgpbench.data.workspace import workspace
 from hgpbench.errors import DataError
@@ -31,6 +31,7 @@ class FetchResult:
     raw_sha256: dict[str, str]  # raw file -> hash
     seconds: float
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # names of the inputs, where a file has them
 
 
 def fetch(
@@ -48,9 +49,9 @@ def fetch(
     key, recipe = card.key(variant), card.recipe(variant)
     if recipe.generator is not None:
         return _generated(card, recipe, recipe.generator)
-    target = stored_path(folder, card.name, key)
-    if target.is_file() and not force:
-        return result_of("present", target, store.describe(target), start)
+    target, there = stored_path(folder, card.name, key), find_stored(folder, card.name, key)
+    if there.is_file() and not force:
+        return result_of("present", there, store.describe(there), start)
     joining = _card_to_keep(card, folder, force)
     with workspace(target) as scratch:
         described, notes = build(card, key, target, source, scratch)
@@ -71,7 +72,7 @@ def check(name: str, variant: str | None = None, *, folder: Path | None = None) 
         if recipe.generator is not None:
             return _generated(card, recipe, recipe.generator)
         variant = card.key(variant)
-    target = stored_path(folder, name, variant)
+    target = find_stored(folder, name, variant)
     if not target.is_file():
         asked = full_name(name, variant)
         raise DataError(f"{asked}: not fetched yet ({target} is missing); run `hgpbench fetch {asked}`")
@@ -213,4 +214,5 @@ def result_of(
         raw_sha256=_raw_hashes(described),
         seconds=time.perf_counter() - start,
         notes=notes,
+        columns=described.columns,
     )

@@ -6,12 +6,28 @@ from pathlib import Path
 
 from hgpbench.errors import DataError
 
+OPENML = "openml:"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def data_folder() -> Path:
     """Where datasets live: ``HGPBENCH_DATA``, else ``./datasets``."""
     return expanded(os.environ.get("HGPBENCH_DATA") or "datasets")
+
+
+def cache_folder() -> Path:
+    """What every folder of this user shares: ``HGPBENCH_CACHE``, else where the system keeps such things."""
+    own = os.environ.get("HGPBENCH_CACHE")
+    if own:
+        return expanded(own)
+    from platformdirs import user_cache_path
+
+    return user_cache_path("hgpbench")
+
+
+def shared_folder() -> Path:
+    """Datasets of this user that no folder ``datasets`` holds."""
+    return cache_folder() / "datasets"
 
 
 def expanded(text: str) -> Path:
@@ -37,9 +53,20 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+def is_openml(text: str) -> bool:
+    """Whether a name is that of a table of OpenML: ``openml:531``."""
+    return text.startswith(OPENML)
+
+
 def full_name(name: str, variant: str | None) -> str:
     """The spelling of the command line and of configs."""
     return f"{name}:{variant}" if variant else name
+
+
+def find_stored(folder: Path, name: str, variant: str | None) -> Path:
+    """The HDF5 file of a dataset, in the folder or else among the shared ones; may not exist."""
+    own, shared = (stored_path(each, name, variant) for each in (folder, shared_folder()))
+    return shared if shared.is_file() and not own.is_file() else own
 
 
 def stored_path(folder: Path, name: str, variant: str | None) -> Path:

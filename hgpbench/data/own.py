@@ -1,89 +1,134 @@
-"""One's own data: a CSV or HDF5 file becomes a dataset like any other."""
+"""One's own data: a table of any kind becomes a dataset like any other."""
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
-from pydantic import ValidationError
+import pandas as pd
 
 from hgpbench import shipped
-from hgpbench.data import raw, text
-from hgpbench.data.cards import ONLY, Card, Csv, Hdf5, Missing, RawFile, Recipe, explain
-from hgpbench.data.fetch import FetchResult, build, result_of
-from hgpbench.data.names import data_folder, is_name, stored_path
+from hgpbench.data import store
+from hgpbench.data.cards import FALLBACK_SPLIT
+from hgpbench.data.fetch import FetchResult, result_of
+from hgpbench.data.frames.choices import Choices
+from hgpbench.data.frames.preprocessing import Preprocessing
+from hgpbench.data.frames.reading import Given, opened
+from hgpbench.data.frames.survey import Learnt, learn
+from hgpbench.data.frames.table import Table
+from hgpbench.data.names import data_folder, find_stored, is_name, parse_name, stored_path
 from hgpbench.data.workspace import workspace
 from hgpbench.errors import DataError
-from hgpbench.words import printable
+from hgpbench.words import listed
 
-_HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
-_DELIMITERS = (",", ";", "\t", "|")
-_EMPTY_CELLS = ["", "?", "NA", "N/A", "NaN", "nan", "null"]
+_SHOWN = 20  # inputs whose names are told
 
 
 def import_table(
-    path: Path,
+    given: Given,
     name: str,
     target: str | None = None,
     *,
-    inputs: Sequence[str] | None = None,
-    missing: Literal["error", "drop"] = "error",
+    choices: Choices | None = None,
     title: str | None = None,
     force: bool = False,
     folder: Path | None = None,
+    variant: str | None = None,
 ) -> FetchResult:
-    """Store a CSV file with a header (``target`` names a column) or an HDF5 file with X and y.
+    """Store a table: CSV, Parquet, Feather or HDF5, packed or not, a pandas frame, or ``openml:ID``.
 
-    Either may be wrapped as .gz, .xz or .zip. Inputs are all columns but the target unless they are listed.
+    ``target`` names the column to predict; a table of OpenML and an HDF5 file with X and y know theirs.
     """
     start = time.perf_counter()
-    stored = stored_path(folder or data_folder(), _checked_name(name), None)
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
+    choices = choices or Choices()
+    stored = stored_path(folder or data_folder(), _checked_name(name), variant)
     if stored.exists() and not force:
         raise DataError(f"{stored}: a dataset of that name exists; choose another --name, or use --force")
-    with workspace(stored) as scratch:
-        wanted = RawFile(file=_label(path))
-        plain = raw.unpack(path, wanted, scratch)
-        raw.verify(plain, wanted)
-        layout = _layout(plain, target, wanted.file)
-        recipe = _recipe(wanted, layout, target, inputs, missing)
-        card = Card(
-            name=name,
-            path=path,
-            title=title or f"Own data from {wanted.file}",
-            licence="not stated",
-            citation="not stated",
-            default=ONLY,
-            variants={ONLY: recipe},
-        )
-        described, notes = build(card, None, stored, str(path), scratch)
-    told = tuple(note for note in notes if "gives no hash" not in note)  # nobody expects one of own data
-    return result_of("written", stored, described, start, told)
+    expected = () if target is None else (target, *(choices.inputs or ()))
+    with workspace(stored), opened(given, choices, expected) as table:
+        chosen = target or table.target
+        if chosen is None:
+            raise DataError(
+                f"{table.label}: name the column to predict with --target; it has {listed(table.columns)}"
+            )
+        learnt = learn(table, chosen, choices)
+        source = "a frame" if isinstance(given, pd.DataFrame) else str(given)
+        described = _write(stored, table, learnt, _about(name, variant, table, title, source, learnt.plan))
+    return result_of("written", stored, described, start, _notes(learnt, described))
 
 
-def _recipe(
-    wanted: RawFile,
-    layout: Csv | Hdf5,
-    target: str | None,
-    inputs: Sequence[str] | None,
-    missing: Literal["error", "drop"],
-) -> Recipe:
+def import_openml(
+    asked: str,
+    target: str | None = None,
+    *,
+    choices: Choices | None = None,
+    force: bool = False,
+    folder: Path | None = None,
+) -> FetchResult:
+    """Store a table of OpenML, ``openml:531``, under that name; one that is there already stays."""
+    start = time.perf_counter()
+    name, variant = parse_name(asked)
+    stored = find_stored(folder or data_folder(), name, variant)
+    if stored.is_file() and not force:
+        return result_of("present", stored, store.describe(stored), start)
+    title = f"OpenML {variant}"
+    return import_table(
+        asked, name, target, choices=choices, title=title, force=force, folder=folder, variant=variant
+    )
+
+
+def name_for(given: str | Path) -> str:
+    """A name for the dataset of a file, from its own: ``2021 sales.csv.gz`` is ``2021-sales``."""
+    stem = Path(str(given)).name.split(".")[0]
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_") or "table"
+
+
+def numbers(table: Table, plan: Preprocessing) -> Iterator[tuple[store.Array, store.Array]]:
+    """Inputs and targets of a table, by blocks."""
+    row = 0
+    for block in table.blocks(plan.as_numbers):
+        rows = plan.training(block, row, table.label)
+        yield rows.X, rows.y
+        row += len(block)
+
+
+def _write(stored: Path, table: Table, learnt: Learnt, about: store.About) -> store.Description:
+    plan = learnt.plan
     try:
-        return Recipe(
-            files=[wanted],
-            format=layout,
-            inputs=None if inputs is None else list(inputs),
-            target=target or "y",
-            missing=Missing(values=_EMPTY_CELLS, rule=missing),
-        )
-    except ValidationError as error:
-        raise DataError(f"{wanted.file}: {explain(error, {})}") from None
+        return store.write_blocks(stored, numbers(table, plan), plan.inputs, plan.target, learnt.rows, about)
+    except DataError as error:
+        if str(error) != store.NO_ROW:
+            raise
+        raise DataError(
+            f"{table.label}: no row is left without missing values; --missing mean or flag keeps them, "
+            "and --drop COLUMN leaves a column out"
+        ) from None
 
 
-def _label(path: Path) -> str:
-    """The file's name as it can be stored and shown; a folder may hold names that no text can."""
-    return printable(path.name).replace("\\", "_")
+def _about(
+    name: str, variant: str | None, table: Table, title: str | None, source: str, plan: Preprocessing
+) -> store.About:
+    return store.About(
+        name=name,
+        variant=variant,
+        title=title or f"Own data from {table.label}",
+        licence="not stated",
+        citation="not stated",
+        notes="",
+        source=source,
+        raw_sha256=f"{table.raw_sha256}  {table.label}",
+        split=FALLBACK_SPLIT,
+        preprocessing=plan.to_json(),
+    )
+
+
+def _notes(learnt: Learnt, described: store.Description) -> tuple[str, ...]:
+    dropped = learnt.rows - described.rows
+    lost = [f"{dropped:,} rows with missing values dropped"] if dropped else []
+    filled = []
+    if learnt.plan.missing in ("mean", "flag") and learnt.wanting:
+        filled = [f"missing cells of {listed(learnt.wanting, _SHOWN)} are filled with the mean"]
+    return (*learnt.notes, *filled, *lost)
 
 
 def _checked_name(name: str) -> str:
@@ -92,20 +137,3 @@ def _checked_name(name: str) -> str:
     if shipped.find("datasets", name) is not None:
         raise DataError(f"--name {name}: is the name of a dataset that comes with hgpbench; choose another")
     return name
-
-
-def _layout(plain: Path, target: str | None, label: str) -> Csv | Hdf5:
-    with plain.open("rb") as file:
-        if file.read(8) == _HDF5_MAGIC:
-            return Hdf5(kind="hdf5")
-    if target is None:
-        raise DataError(f"{label}: name the column to predict with --target")
-    return Csv(kind="csv", delimiter=_delimiter(plain, target, label))
-
-
-def _delimiter(plain: Path, target: str, label: str) -> str:
-    """The separator that makes the target one of the header's names; a comma where none does."""
-    for delimiter in _DELIMITERS:
-        if target in text.header_of(plain, Csv(kind="csv", delimiter=delimiter), label):
-            return delimiter
-    return _DELIMITERS[0]

@@ -1,5 +1,6 @@
 """Raw files: out of their wrapping, and known to be what the card means."""
 
+import bz2
 import errno
 import gzip
 import hashlib
@@ -7,19 +8,21 @@ import lzma
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from hgpbench import files
 from hgpbench.data.cards import RawFile
 from hgpbench.errors import DataError
 
-SUFFIXES = ("", ".xz", ".gz", ".zip")
+SUFFIXES = ("", ".xz", ".gz", ".bz2", ".zip")
 MAX_BYTES = 8 << 30  # of one unpacked file whose size the card does not give
 _DEEPEST = 3  # wrappings within wrappings
 _BLOCK = 1 << 20
-_MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
+_OPENERS: dict[str, Callable[..., Any]] = {"gz": gzip.open, "xz": lzma.open, "bz2": bz2.open}
+_MAGIC = {b"\x1f\x8b": "gz", b"\xfd7zXZ\x00": "xz", b"BZh": "bz2", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
 _DAMAGED = (
     EOFError, ValueError, NotImplementedError, struct.error,
     zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile,
@@ -48,7 +51,7 @@ def unpack(path: Path, wanted: RawFile, workspace: Path) -> Path:
 
 
 def wrapping_of(path: Path) -> str | None:
-    """``gz``, ``xz`` or ``zip``, or None for a plain file."""
+    """``gz``, ``xz``, ``bz2`` or ``zip``, or None for a plain file."""
     with path.open("rb") as file:
         start = file.read(8)
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
@@ -80,7 +83,7 @@ def _unwrap(path: Path, wrapping: str, name: str, workspace: Path, limit: int) -
         with zipfile.ZipFile(path) as archive:
             _copy(_member(archive, name), plain, limit, name)
         return plain
-    with closing(gzip.open(path) if wrapping == "gz" else lzma.open(path)) as stream:
+    with closing(_OPENERS[wrapping](path)) as stream:
         _copy(stream, plain, limit, name)
     return plain
 
@@ -107,7 +110,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
         raise DataError(f"{chosen[0].filename} cannot be unpacked ({error})") from error
 
 
-def _copy(stream: IO[bytes] | gzip.GzipFile | lzma.LZMAFile, plain: Path, limit: int, name: str) -> None:
+def _copy(stream: IO[bytes], plain: Path, limit: int, name: str) -> None:
     """Write at most ``limit`` bytes: a few kilobytes can unpack to terabytes."""
     written = 0
     with plain.open("wb") as out, closing(stream):

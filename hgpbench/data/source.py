@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from hgpbench.data import cards, store
-from hgpbench.data.names import data_folder, full_name, parse_name, stored_path
+from hgpbench.data.names import data_folder, find_stored, full_name, is_openml, parse_name
 from hgpbench.data.split import Fold, Split, split_rows
 from hgpbench.data.synthetic import Generator
 from hgpbench.errors import DataError
@@ -179,11 +179,11 @@ def open_source(name: str, variant: str | None = None, folder: Path | None = Non
             columns = recipe.input_names or ()
             return SyntheticSource(name, recipe.generator, recipe.default_split, columns, recipe.target)
         variant = card.key(variant)
-    path = stored_path(folder, name, variant)
+    path = find_stored(folder, name, variant)
     if path.is_file():
         return StoredSource(path, store.describe(path), store.published_test_rows(path))
     asked = full_name(name, variant)
-    if card is None:
+    if card is None and not is_openml(asked):
         known = cards.known_names(folder)
         raise DataError(f"{asked}: no such dataset{nearest(name, known)}; known: {', '.join(known)}")
     raise DataError(f"{asked}: not fetched yet ({path} is missing); run `hgpbench fetch {asked}`")

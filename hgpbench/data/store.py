@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -22,8 +22,10 @@ from hgpbench.words import printable
 
 Array = NDArray[np.float64]
 FORMAT = 1
+NO_ROW = "no row is left"
 PUBLISHED_TEST = "published_test"
 _CHUNK_BYTES = 1 << 20
+_NO_WORDS = ("split", "variant", "preprocessing")  # fields of About that are no words for a reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,7 @@ class About:
     source: str  # address or file that the raw data were taken from
     raw_sha256: str  # of the raw file after decompression; of several, one per line
     split: Split
+    preprocessing: str = ""  # of a table of the user's: how it was read, as JSON
 
 
 @dataclass(frozen=True)
@@ -73,44 +76,91 @@ def content_hash(table: Table) -> str:
     """
     digest = hashlib.sha256()
     digest.update(np.ascontiguousarray(table.X, dtype="<f8").data)
-    digest.update(np.ascontiguousarray(table.y, dtype="<f8").data)
-    published = None if table.published_test is None else table.published_test.tolist()
+    return _with_the_rest(digest, table.X.shape, table.y, table.columns, table.target, table.published_test)
+
+
+def _with_the_rest(
+    digest: Any,
+    shape: tuple[int, ...],
+    y: Array,
+    columns: tuple[str, ...],
+    target: str,
+    published: Index | None,
+) -> str:
+    """The hash of a dataset whose inputs have been hashed."""
+    digest.update(np.ascontiguousarray(y, dtype="<f8").data)
     layout = {
-        "columns": list(table.columns),
-        "published_test": published,
-        "shape": list(table.X.shape),
-        "target": table.target,
+        "columns": list(columns),
+        "published_test": None if published is None else published.tolist(),
+        "shape": list(shape),
+        "target": target,
     }
     digest.update(json.dumps(layout, sort_keys=True, separators=(",", ":")).encode())
-    return digest.hexdigest()
+    return str(digest.hexdigest())
 
 
 def write(path: Path, table: Table, about: About) -> Description:
     """Store a dataset; the file appears whole or not at all."""
-    rows, n_inputs = table.X.shape
-    described = Description(
-        about=about,
-        columns=table.columns,
-        target=table.target,
-        rows=rows,
-        sha256=content_hash(table),
-        hgpbench=__version__,
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-    chunk = max(1, min(rows, _CHUNK_BYTES // (8 * n_inputs)))
+    blocks = [(table.X, table.y)]
+    return write_blocks(path, blocks, table.columns, table.target, len(table.y), about, table.published_test)
+
+
+def write_blocks(
+    path: Path,
+    blocks: Iterable[tuple[Array, Array]],
+    columns: tuple[str, ...],
+    target: str,
+    most_rows: int,
+    about: About,
+    published: Index | None = None,
+) -> Description:
+    """Store a dataset that comes by blocks of rows, at most so many; only the targets are held together."""
     with files.replacing(path) as part:
-        _check_space(part, table.X.nbytes + table.y.nbytes)
+        _check_space(part, 8 * most_rows * (len(columns) + 1))
         try:
             # "latest" lifts the 64 kB limit on an attribute: thousands of column names need more.
             with h5py.File(part, "w", libver="latest") as file:
-                file.create_dataset("X", data=table.X, dtype="<f8", chunks=(chunk, n_inputs))
-                file.create_dataset("y", data=table.y, dtype="<f8", chunks=(chunk,))
-                if table.published_test is not None:
-                    file.create_dataset(PUBLISHED_TEST, data=table.published_test, dtype="<i8")
+                digest, y = _write_inputs(file, blocks, most_rows, len(columns))
+                file.create_dataset("y", data=y, dtype="<f8", chunks=(_chunk_rows(len(y), len(columns)),))
+                if published is not None:
+                    file.create_dataset(PUBLISHED_TEST, data=published, dtype="<i8")
+                described = Description(
+                    about=about,
+                    columns=columns,
+                    target=target,
+                    rows=len(y),
+                    sha256=_with_the_rest(digest, (len(y), len(columns)), y, columns, target, published),
+                    hgpbench=__version__,
+                    date=datetime.now(UTC).isoformat(timespec="seconds"),
+                )
                 file.attrs.update(_to_attributes(described))
         except RuntimeError as error:  # what HDF5 makes of a failed write
             raise OSError(str(error)) from error
     return described
+
+
+def _write_inputs(
+    file: Any, blocks: Iterable[tuple[Array, Array]], most_rows: int, n_inputs: int
+) -> tuple[Any, Array]:
+    """Write X as it comes; its hash, and all targets."""
+    chunk = (_chunk_rows(most_rows, n_inputs), n_inputs)
+    X = file.create_dataset(
+        "X", shape=(most_rows, n_inputs), maxshape=(None, n_inputs), dtype="<f8", chunks=chunk
+    )
+    digest, targets, rows = hashlib.sha256(), [np.empty(0)], 0
+    for inputs, y in blocks:
+        X[rows : rows + len(y)] = inputs
+        digest.update(np.ascontiguousarray(inputs, dtype="<f8").data)
+        targets.append(y)
+        rows += len(y)
+    if rows == 0:
+        raise DataError(NO_ROW)
+    X.resize(rows, axis=0)
+    return digest, np.concatenate(targets)
+
+
+def _chunk_rows(rows: int, n_inputs: int) -> int:
+    return max(1, min(rows, _CHUNK_BYTES // (8 * n_inputs)))
 
 
 def describe(path: Path) -> Description:
@@ -195,10 +245,9 @@ def _description(file: Any) -> Description:
             f"{file.filename}: X and y do not have the shape that the attributes give; use --force"
         )
     split = Split(**json.loads(stored["split"]))
-    texts = {
-        item.name: str(stored[item.name]) for item in fields(About) if item.name not in ("split", "variant")
-    }
-    about = About(**texts, variant=str(stored["variant"]) or None, split=split)
+    texts = {item.name: str(stored[item.name]) for item in fields(About) if item.name not in _NO_WORDS}
+    preprocessing = str(stored.get("preprocessing", ""))
+    about = About(**texts, variant=str(stored["variant"]) or None, split=split, preprocessing=preprocessing)
     return Description(
         about=about,
         columns=columns,
@@ -225,8 +274,10 @@ def _check_rows_of(published: Any, rows: int) -> None:
 
 def _to_attributes(described: Description) -> dict[str, Any]:
     about = described.about
-    texts = [item.name for item in fields(About) if item.name not in ("split", "variant")]
+    texts = [item.name for item in fields(About) if item.name not in _NO_WORDS]
+    own = {"preprocessing": about.preprocessing} if about.preprocessing else {}
     return {
+        **own,
         **{name: printable(getattr(about, name), lines=True) for name in texts},
         "variant": about.variant or "",
         "split": json.dumps({"train": about.split.train, "test": about.split.test}),

@@ -22,11 +22,11 @@ from hgpbench.words import listed, nearest
 
 Array = NDArray[np.float64]
 CHUNK = 250_000  # rows of text held at once
-_CHUNK_CELLS = 20_000_000  # likewise: rows may be wide
+CHUNK_CELLS = 20_000_000  # likewise: rows may be wide
 LONGEST_LINE = 32 << 20  # characters; a hundred thousand columns have a tenth of it
-_SURPLUS = "\0surplus"  # one column more than there should be: pandas drops surplus cells silently
+SURPLUS = "\0surplus"  # one column more than there should be: pandas drops surplus cells silently
 # The content hash needs the nearest double. Since pandas 3.1 there is no other way, and the option warns.
-_OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+OLD_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
 
 
 def read(path: Path, recipe: Recipe, layout: Csv, label: str) -> tuple[tuple[str, ...], Array, int]:
@@ -52,10 +52,10 @@ def read(path: Path, recipe: Recipe, layout: Csv, label: str) -> tuple[tuple[str
         raise DataError(f"{label}: not a text file in UTF-8 ({error.reason})") from error
     except pd.errors.EmptyDataError:
         blocks = []
-    except _LineTooLong as error:
+    except LineTooLong as error:
         raise DataError(f"{label}: {error}") from None
     except pd.errors.ParserError as error:
-        raise DataError(f"{label}: {_explain_surplus(error, text)}") from error
+        raise DataError(f"{label}: {explain_surplus(error, layout.header, len(names))}") from error
     except ValueError as error:
         raise DataError(f"{label}: {_first_bad_cell(text, plain) or error}") from error
     values = np.concatenate(blocks) if blocks else np.empty((0, len(wanted)))
@@ -70,7 +70,7 @@ def header_of(path: Path, layout: Csv, label: str) -> list[str]:
             names = [name.strip() for name in _cells(line, layout.delimiter)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{label}: not a text file in UTF-8 ({error})") from error
-    except _LineTooLong as error:
+    except LineTooLong as error:
         raise DataError(f"{label}: {error}") from None
     if "\0" in line:
         raise DataError(f"{label}: not a text file: its header has a NUL character")
@@ -89,20 +89,20 @@ def _pass_header(file: TextIO, layout: Csv) -> str:
     """The header line, the file being left right behind it."""
     while line := file.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:
-            raise _LineTooLong
+            raise LineTooLong
         if line.strip() and not (layout.comment and line.startswith(layout.comment)):
             return line
     return ""
 
 
-class _LineTooLong(Exception):
+class LineTooLong(Exception):
     """A line without end: reading it whole would take all memory."""
 
     def __str__(self) -> str:
         return f"a line is longer than {LONGEST_LINE:,} characters; this is not a table with one row a line"
 
 
-class _Lines:
+class Lines:
     """A file for pandas to read from, which ends where a line does not."""
 
     def __init__(self, file: TextIO) -> None:
@@ -114,7 +114,7 @@ class _Lines:
         first, last = text.find("\n"), text.rfind("\n")
         # A piece is much shorter than a line may be, so only a line that began before it can be too long.
         if self._length + (first if first >= 0 else len(text)) > LONGEST_LINE:
-            raise _LineTooLong
+            raise LineTooLong
         self._length = len(text) - last - 1 if last >= 0 else self._length + len(text)
         return text
 
@@ -139,8 +139,8 @@ class _Text:
             if self.layout.header:
                 _pass_header(file, self.layout)
             reader = self._open(file, types)
-            while (chunk := _next(reader)) is not None:
-                surplus = (chunk[_SURPLUS].notna() & (chunk[_SURPLUS] != "")).to_numpy()
+            while (chunk := next_chunk(reader)) is not None:
+                surplus = (chunk[SURPLUS].notna() & (chunk[SURPLUS] != "")).to_numpy()
                 if surplus.any():
                     at = row + int(surplus.argmax()) + 1
                     raise DataError(
@@ -150,26 +150,27 @@ class _Text:
                 row += len(chunk)
 
     def _open(self, file: TextIO, types: dict[str, str]) -> Iterator[pd.DataFrame]:
-        guarded: Any = _Lines(file)
+        guarded: Any = Lines(file)
         return pd.read_csv(
             guarded,
             sep=self.layout.delimiter,
             header=None,
-            names=[*self.names, _SURPLUS],
+            names=[*self.names, SURPLUS],
             index_col=False,
             # Unused columns are read too, cheaply: choosing among columns turns off the check of their count.
-            dtype={**dict.fromkeys([*self.names, _SURPLUS], "category"), **types},
+            dtype={**dict.fromkeys([*self.names, SURPLUS], "category"), **types},
             na_values=self.missing,
             keep_default_na=False,  # only the card says which cells are missing
             comment=self.layout.comment,
             skipinitialspace=True,
             engine="c",
-            float_precision="round_trip" if _OLD_PANDAS else None,
-            chunksize=max(1, min(CHUNK, _CHUNK_CELLS // len(self.names))),
+            float_precision="round_trip" if OLD_PANDAS else None,
+            chunksize=max(1, min(CHUNK, CHUNK_CELLS // len(self.names))),
         )
 
 
-def _next(reader: Iterator[pd.DataFrame]) -> pd.DataFrame | None:
+def next_chunk(reader: Iterator[pd.DataFrame]) -> pd.DataFrame | None:
+    """The next piece of a file, or None."""
     with warnings.catch_warnings():
         # Of surplus cells in the first row pandas only warns; they are refused wherever they are.
         warnings.simplefilter("ignore", pd.errors.ParserWarning)
@@ -252,10 +253,10 @@ def _first_word(column: pd.Series, name: str) -> tuple[int, str, str] | None:
     return (at, name, str(column.iloc[at])) if bad.any() else None
 
 
-def _explain_surplus(error: Exception, text: _Text) -> str:
+def explain_surplus(error: Exception, header: bool, columns: int) -> str:
     """Of a line with two or more surplus cells pandas gives the number."""
     place = re.search(r"line (\d+), saw (\d+)", str(error))
     if place is None:
         return " ".join(str(error).split())
-    where = "line {} after the header" if text.layout.header else "line {}"
-    return f"{where.format(place[1])}: has {place[2]} cells for {len(text.names)} columns"
+    where = "line {} after the header" if header else "line {}"
+    return f"{where.format(place[1])}: has {place[2]} cells for {columns} columns"

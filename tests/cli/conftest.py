@@ -16,6 +16,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty current folder, with no dataset and no mirror."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HGPBENCH_DATA", raising=False)
+    monkeypatch.setenv("HGPBENCH_CACHE", str(tmp_path / ".cache"))
     monkeypatch.delenv("HGPBENCH_MIRROR", raising=False)
     return tmp_path
 

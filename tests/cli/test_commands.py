@@ -120,7 +120,7 @@ def test_doctor_tells_who_chose_the_kernels(invoke: Invoke, monkeypatch: pytest.
 
 
 def test_own_data_becomes_a_dataset_and_runs(folder: Path, invoke: Invoke) -> None:
-    rows = "\n".join(f"{i},{i % 7},{2 * i + i % 5}" for i in range(60))
+    rows = "\n".join(f"{i + 5},{i % 7},{2 * i + i % 5}" for i in range(60))
     (folder / "mine.csv").write_text(f"a,b,y\n{rows}\n")
     fetched = invoke("fetch", "--csv", "mine.csv", "--target", "y", "--name", "mine")
     assert fetched.exit_code == 0, fetched.stderr
@@ -138,7 +138,7 @@ def test_own_data_becomes_a_dataset_and_runs(folder: Path, invoke: Invoke) -> No
     [
         (["fetch"], "no dataset given"),
         (["fetch", "protien"], "did you mean 'protein'?"),
-        (["fetch", "toy", "--target", "y"], "--target and --name belong to --csv"),
+        (["fetch", "toy", "--target", "y"], "--target, --name and how to read belong to --table"),
         (["fetch", "--csv", "nowhere.csv", "--target", "y", "--name", "x"], "nowhere.csv: no such file"),
         (["fetch", "protein", "--check"], "not fetched yet"),
         (["run", "smok"], "did you mean 'smoke'?"),

@@ -95,7 +95,7 @@ def test_the_experiment_is_one(tmp_path: Path) -> None:
 
 
 def test_ones_own_dataset_is_imported(tmp_path: Path) -> None:
-    command = "hgpbench fetch --csv mine.csv --target y --name mine"
+    command = "hgpbench fetch --table mine.csv --target y --name mine"
     assert f"`{command}`" in DOCUMENT
     np.savetxt(tmp_path / "mine.csv", np.eye(5), delimiter=",", header="a,b,c,d,y", comments="")
     assert readme.shape(readme.run(command, tmp_path)).startswith("mine: # rows, # inputs, target y")

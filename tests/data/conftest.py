@@ -22,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "datasets"
     path.mkdir()
     monkeypatch.setenv("HGPBENCH_DATA", str(path))
+    monkeypatch.setenv("HGPBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HGPBENCH_MIRROR", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(download, "RETRIES", 0)

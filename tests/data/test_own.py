@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hgpbench.data.fetch import check
+from hgpbench.data.frames.choices import Choices
 from hgpbench.data.own import import_table
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
@@ -34,9 +35,9 @@ def test_a_csv_file_becomes_a_dataset(folder: Path, tmp_path: Path, delimiter: s
 def test_wrapped_files_chosen_inputs_and_dropped_rows(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv.gz"
     path.write_bytes(gzip.compress((CSV + "NA,1,2\n").encode()))
-    result = import_table(path, "mine", "b", inputs=["y"], missing="drop")
+    result = import_table(path, "mine", "b", choices=Choices(inputs=("y",), missing="drop"))
     assert (result.rows, open_source("mine").columns) == (5, ("y",))
-    result = import_table(path, "mine", "b", missing="drop", force=True)
+    result = import_table(path, "mine", "b", choices=Choices(missing="drop"), force=True)
     assert (result.rows, result.notes) == (4, ("1 rows with missing values dropped",))
 
 
@@ -93,6 +94,6 @@ def test_inputs_are_checked(folder: Path, tmp_path: Path) -> None:
         (["a", "a"], "each once"),
     ]:
         with pytest.raises(DataError, match=complaint):
-            import_table(path, "mine", "y", inputs=inputs)
+            import_table(path, "mine", "y", choices=Choices(inputs=tuple(inputs)))
     with pytest.raises(DataError, match="no such file"):
         import_table(tmp_path / "none.csv", "mine", "y")
