@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from hgpbench.bench import answers, estimators, overlap, provenance
+from hgpbench.bench import answers, curve, estimators, overlap, provenance
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import Meter
 from hgpbench.bench.record import Arrays, Record
@@ -135,6 +135,7 @@ def arrays(
             points = answers.numbers(model, f"{name}_", 2)
             if points is not None and points.shape[1] == fold.X_train.shape[1]:
                 extras[name] = points if scaling is None else scaling.undo_inputs(points)
+        extras |= curve.curve(model, fold, scaling)
     trace = answers.numbers(model, "trace_", 2)
     if trace is not None:
         trace = trace - np.array([0.0, 0.0, units(model)]) if trace.shape[1] == 3 else None

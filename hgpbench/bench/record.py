@@ -24,11 +24,12 @@ FORMAT = 1
 RECORD = "record.json"
 PREDICTIONS = "predictions.h5"
 LOG = "log.txt"
+GRID = "grid"  # of one input, and what begins the names of the moments predicted on it
 CHECKPOINT = "checkpoint.h5"  # of a fit under way; gone once the run has ended
 
 _PLACE = re.compile(r"([0-9a-f]{16})-seed(\d+)(?:-([0-9a-f]{12}))?(?:~\d+)?")
 """A run's folder, or one set aside: what was asked, the seed, and the code, where that counted."""
-_DRAWN = ("y", "X_test", "X_train", "y_train", "truth_mean", "truth_noise_var")
+_DRAWN = ("y", "X_test", "X_train", "y_train", "truth_mean", "truth_noise_var", GRID)
 
 Stamp = tuple[int, int]  # number and time of a file
 Status = Literal["done", "failed", "timeout", "memory", "killed", "skipped"]
@@ -75,7 +76,7 @@ class Arrays:
     # extras, each where it makes sense: X_test, X_train, y_train (small problems, one or two inputs) and
     # input_names (bytes) with them, truth_mean, truth_noise_var (synthetic data), inducing_f, inducing_g
     # (models that have them); in the order of X_train: expert, the number of a row's expert, and variational,
-    # its parameter in Lambda
+    # its parameter in Lambda; of one input, grid and the moments grid_mean, grid_var, ... predicted on it
 
 
 def write(folder: Path, record: Record, arrays: Arrays | None = None) -> None:
@@ -199,6 +200,8 @@ def _check_shapes(arrays: Arrays) -> None:
     }
     parts: dict[str, tuple[NDArray[Any], tuple[int | None, ...]]]
     parts = {name: (extras[name], shape) for name, shape in expected.items() if name in extras}
+    on_grid = (extras[GRID].size,) if GRID in extras else (None,)
+    parts |= {name: (values, on_grid) for name, values in extras.items() if name.startswith(GRID)}
     parts |= {name: (values, (rows,)) for name, values in arrays.prediction.arrays().items()}
     parts |= {"y": (arrays.y, (rows,)), "index": (arrays.index, (rows,))}
     if arrays.trace is not None:

@@ -73,9 +73,10 @@ PLACES: dict[str, tuple[Family, int]] = {
     "ngboost": ("peers", 1),
     "catboost": ("peers", 2),
     "forest": ("peers", 3),
-    "gpr": ("peers", 4),
+    "sklearn-gpr": ("peers", 4),
     "gpboost": ("peers", 5),
     "gpytorch": ("peers", 6),
+    "gpytorch-het": ("peers", 7),
 }
 _LIBRARIES = (
     "sklearn",

@@ -13,7 +13,7 @@ from hgpbench import report
 from hgpbench.report.collect import collect
 from hgpbench.report.pictures import draw, save
 from hgpbench.report.plots import PLOTS, style
-from hgpbench.report.plots.distributions import density, noise
+from hgpbench.report.plots.noise import density, noise
 from hgpbench.report.plots.scores import SHOWN, boxes, tradeoff
 from hgpbench.report.plots.sweeps import sweeps
 from hgpbench.report.styles import assign
@@ -160,7 +160,6 @@ def scores_of(experiment, scores: dict[str, tuple[float, float]]):
     return replace(experiment, runs=tuple(runs))
 
 
-@pytest.mark.parametrize("plot", [tradeoff, boxes])
 @pytest.mark.parametrize(
     ("scores", "left_out"),
     [
@@ -170,29 +169,98 @@ def scores_of(experiment, scores: dict[str, tuple[float, float]]):
         ({"a": (1.0, 0.0), "b": (0.2, -0.9), "c": (1.0, 0.0)}, ["a", "c"]),
     ],
 )
-def test_labels_that_learned_nothing_do_not_squeeze_the_others(results, fake, plot, scores, left_out) -> None:
+def test_labels_that_learned_nothing_do_not_squeeze_the_others(results, fake, scores, left_out) -> None:
     results.experiment("demo", [fake("a"), fake("b"), fake("c")], seeds=2)
     experiment = scores_of(collect(results.root).experiments[0], scores)
+    for plot in (tradeoff, boxes):
+        with style.context():
+            figure = plot(experiment, assign(experiment.labels))
+        assert figure is not None
+        shown = [smse for label, (smse, _) in scores.items() if label not in left_out]
+        low, high = figure.axes[0].get_ylim() if plot is tradeoff else figure.axes[0].get_xlim()
+        assert low <= min(shown) <= max(shown) <= high
+        note = figure.legends[0].get_title().get_text() if figure.legends else ""
+        if plot is boxes:
+            assert note.partition(": ")[2] == ", ".join(left_out)
+            assert (low <= 1.0 <= high) == any(smse > 0.9 for smse in shown)
+        else:
+            assert [label for label in scores if f"{label} SMSE" in note.replace("\n", " ")] == left_out
+            hollow = [line for line in figure.axes[0].lines if line.get_color() == "white"]
+            assert len(hollow) == len(left_out)
+            assert all(line.get_ydata()[0] == high for line in hollow)
+
+
+def test_models_that_compete_fill_the_frame_and_baselines_stand_at_its_edge(results, fake) -> None:
+    results.experiment(
+        "demo",
+        [fake("linear", 0.9, seconds=1e-3), fake("vsgp", 0.2, seconds=50), fake("dvshgp", 0.1, seconds=90)],
+        seeds=3,
+    )
+    experiment = collect(results.root).experiments[0]
     with style.context():
-        figure = plot(experiment, assign(experiment.labels))
+        figure = tradeoff(experiment, assign(experiment.labels))
     assert figure is not None
-    note = figure.legends[0].get_title().get_text() if figure.legends else ""
-    assert note.partition(": ")[2] == ", ".join(left_out)
-    shown = [smse for label, (smse, _) in scores.items() if label not in left_out]
-    low, high = figure.axes[0].get_ylim() if plot is tradeoff else figure.axes[0].get_xlim()
-    assert low <= min(shown) <= max(shown) <= high
-    assert (low <= 1.0 <= high) == any(smse > 0.9 for smse in shown)
+    axes, (low, high) = figure.axes[0], figure.axes[0].get_xlim()
+    assert low > 10
+    assert high < 400
+    assert axes.get_xlabel() == "time of fit and prediction by the wall clock [s]"  # none other was taken
+    assert "linear SMSE" in figure.legends[0].get_title().get_text()
+    (edge,) = (line for line in axes.lines if line.get_color() == "white")
+    assert edge.get_xdata()[0] == pytest.approx(low)
+    scores = [each.scores["smse"] for each in experiment.done("vsgp").values()]
+    bars = [line for line in axes.lines if len(line.get_ydata()) == 2]
+    assert len(bars) == 2
+    reach = float(np.std(scores, ddof=1))
+    assert list(bars[0].get_ydata()) == pytest.approx([np.mean(scores) - reach, np.mean(scores) + reach])
 
 
-def test_variance_of_f_is_shown_where_it_took_the_place_of_constant_noise(results, fake) -> None:
-    results.experiment("demo", [fake("fitc", 1.0, noise=1e-3), fake("vsgp", 0.1, noise=0.1)], seeds=2)
+def test_times_are_those_of_the_processor_where_they_were_taken(results, fake) -> None:
+    results.plan("demo", [results.entry(label, 0) for label in ("vsgp", "dvshgp")])
+    for label, seconds in (("vsgp", 3.0), ("dvshgp", 7.0)):
+        timings = {"fit_wall": 99.0, "predict_wall": 1.0, "fit_cpu": seconds, "predict_cpu": 0.5}
+        results.finish(fake(label, 0.1), 0, timings=timings)
+    experiment = collect(results.root).experiments[0]
+    with style.context():
+        figure = tradeoff(experiment, assign(experiment.labels))
+    assert figure is not None
+    assert figure.axes[0].get_xlabel() == "processor time of fit and prediction [s]"
+    marks = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_marker() != "None"]
+    assert marks == pytest.approx([3.5, 7.5])
+
+
+def noise_of(results, fakes, seeds: int = 2):
+    results.experiment("demo", fakes, seeds)
     experiment = collect(results.root).experiments[0]
     with style.context():
         figure = noise(experiment, assign(experiment.labels))
-    assert figure is not None
-    words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words == ["truth", "fitc", "vsgp", "fitc: variance of f"]
-    (curve,) = (line for line in figure.axes[0].lines if len(line.get_xdata()) > 2)
+        assert figure is not None
+        figure.draw_without_rendering()
+    return figure.axes[0], [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_constant_noise_is_a_line_in_the_row_of_its_label(results, fake) -> None:
+    axes, words = noise_of(results, [fake("vsgp", 0.1, noise=0.1), fake("vshgp", 0.1, mixture=True)])
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["vshgp", "vsgp"]  # from below
+    (line,) = (line for line in axes.lines if len(line.get_xdata()) == 2)
+    assert list(line.get_xdata()) == pytest.approx([np.log(0.1)] * 2)
+    assert line.get_ydata()[0] == 1.0  # the upper row
+    (curve,) = (line for line in axes.lines if len(line.get_xdata()) > 2)
+    assert curve.get_ydata().min() >= 0.0
+    assert words == ["truth", "noise that varies over test points", "constant noise, shaded over seeds"]
+
+
+def test_constant_noise_far_off_is_named_at_the_edge(results, fake) -> None:
+    axes, _ = noise_of(results, [fake("rbcm", 0.1, noise=1e-9), fake("vshgp", 0.1, mixture=True)])
+    assert axes.get_xlim()[0] > -10
+    assert [text.get_text() for text in axes.texts] == [f"{np.log(1e-9):.1f}"]
+    assert not [line for line in axes.lines if len(line.get_xdata()) == 2]
+
+
+def test_variance_of_f_is_shown_where_it_took_the_place_of_constant_noise(results, fake) -> None:
+    axes, words = noise_of(results, [fake("fitc", 1.0, noise=1e-3), fake("vsgp", 0.1, noise=0.1)])
+    assert words[-1] == "variance of f, where it has taken the noise's place"
+    (curve,) = (line for line in axes.lines if len(line.get_xdata()) > 2)
+    assert curve.get_linestyle() == "--"
     peak = curve.get_xdata()[np.argmax(curve.get_ydata())]
     assert peak == pytest.approx(np.log(0.501), abs=0.1)
 
@@ -205,8 +273,8 @@ def test_a_label_looks_the_same_in_every_experiment(results, fake) -> None:
     with style.context():
         drawn = PLOTS[0].draw(second, styles)
     assert drawn is not None
-    colours = {mpl.colors.to_hex(c.get_facecolor()[0]) for c in drawn.axes[0].collections}
-    assert colours == {styles["b"].colour.lower()}
+    colours = {line.get_color() for line in drawn.axes[0].lines}
+    assert colours == {styles["b"].colour}
 
 
 def test_nothing_to_draw_draws_nothing(results) -> None:
@@ -235,10 +303,18 @@ def test_no_plot_goes_through_pyplots_global_state() -> None:
     assert not [path for path in sources if "pyplot" in path.read_text(encoding="utf-8")]
 
 
-def test_density_peaks_at_one_where_the_sample_is_dense() -> None:
+def test_densities_have_one_area_and_peak_where_the_sample_is_dense() -> None:
     sample = np.random.default_rng(0).normal(2.0, 0.5, 2000)
     grid = np.linspace(-1, 5, 601)
     heights = density(sample, grid)
-    assert heights.max() == 1.0
+    assert np.sum(heights) * 0.01 == pytest.approx(1.0, abs=1e-3)
     assert grid[heights.argmax()] == pytest.approx(2.0, abs=0.15)
-    assert density(np.full(50, 3.0), grid).max() == 1.0
+    constant = density(np.full(50, 3.0), grid)
+    assert np.sum(constant) * 0.01 == pytest.approx(1.0, abs=1e-3)
+
+
+def test_small_panels_are_not_taller_than_a_screen(results, fake) -> None:
+    labels = [f"vsgp-{i}" for i in range(16)]
+    results.experiment("demo", [fake(label, 0.02 * i) for i, label in enumerate(labels)], seeds=1)
+    for name, figure in figures(collect(results.root).experiments[0]).items():
+        assert figure.get_figheight() <= 8.2, name  # legend and all, at 90 points an inch

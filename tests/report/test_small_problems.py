@@ -54,11 +54,38 @@ def test_training_points_are_coloured_by_expert_and_never_in_the_colour_of_the_c
     assert len(groups(titled(drawn(one_input, experiment), "vhgp"), 50)) == 1
 
 
-def test_inducing_points_of_f_hang_on_top_and_those_of_g_stand_below(experiment) -> None:
-    axes = titled(drawn(one_input, experiment), "vhgp")
-    above, below = (c for c in axes.collections if len(c.get_offsets()) in (12, 8))
-    assert {len(above.get_offsets()), len(below.get_offsets())} == {12, 8}
-    assert above.get_offsets()[:, 1].min() > 0.9 > 0.1 > below.get_offsets()[:, 1].max()
+def test_inducing_points_of_f_hang_above_f_and_those_of_g_stand_below_g(experiment) -> None:
+    figure = drawn(one_input, experiment)
+    above = next(c for c in titled(figure, "vhgp").collections if len(c.get_offsets()) == 12)
+    assert above.get_offsets()[:, 1].min() > 0.9
+    strokes = [c for axes in figure.axes for c in axes.collections if len(c.get_offsets()) == 8]
+    assert len(strokes) == 2  # a row of lower panels: one for each label
+    assert all(c.get_offsets()[:, 1].max() < 0.1 and c.axes.get_ylabel() != "height" for c in strokes)
+
+
+def test_curves_are_drawn_on_the_grid_where_there_is_one(results, fake) -> None:
+    results.experiment("demo", [fake("vhgp", 0.1)], seeds=1)
+    folder = results.folder("vhgp", 0)
+    told, arrays = record.read(folder), record.read_arrays(folder)
+    x = np.linspace(-3, 3, 77)
+    values = {"grid": x, "grid_mean": np.cos(x), "grid_var": np.full(77, 0.5), "grid_noise_var": np.exp(x)}
+    record.write(folder, told, replace(arrays, extras=arrays.extras | values))
+    figure = drawn(one_input, collect(results.root).experiments[0])
+    upper, lower = figure.axes
+    (mean,) = (line for line in upper.lines if line.get_color() != "black")
+    assert_allclose(mean.get_xydata(), np.column_stack([x, np.cos(x)]))
+    (noise,) = (line for line in lower.lines if line.get_color() != "black")
+    assert_allclose(noise.get_xydata(), np.column_stack([x, x]))
+    assert len(upper.lines[0].get_xdata()) == 400  # the truth is known at test rows
+
+
+def test_baselines_are_left_out_where_others_are_there(results, fake) -> None:
+    results.experiment("demo", [fake("mean", 1.0), fake("linear", 1.0)], seeds=1)
+    only = drawn(one_input, collect(results.root).experiments[0])
+    assert [axes.get_title() for axes in only.axes if axes.get_title()] == ["mean", "linear"]
+    results.experiment("demo", [fake("mean", 1.0), fake("gp", 0.1)], seeds=1)
+    both = drawn(one_input, collect(results.root).experiments[0])
+    assert [axes.get_title() for axes in both.axes if axes.get_title()] == ["gp"]
 
 
 def test_axes_have_the_names_of_the_columns(experiment) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hgpbench.models import MODELS
+from hgpbench.peers import PEERS
 from hgpbench.report.plots import style
 from hgpbench.report.styles import FAMILIES, LINES, MARKERS, PLACES, Style, assign
 
@@ -148,9 +149,10 @@ def test_many_labels_of_one_family_all_differ() -> None:
 
 
 def test_every_model_has_a_place_of_its_own() -> None:
-    missing = MODELS.keys() - PLACES.keys()
+    missing = (MODELS | PEERS).keys() - PLACES.keys()
     assert not missing, f"give {', '.join(sorted(missing))} a place in PLACES (hgpbench/report/styles.py)"
     assert len(set(PLACES.values())) == len(PLACES)
+    assert {PLACES[name][0] for name in PEERS} == {"peers"}
 
 
 def test_a_look_in_plain_values() -> None:

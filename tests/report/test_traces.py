@@ -28,7 +28,7 @@ def stochastic_rows(seed: int = 0) -> np.ndarray:
 @pytest.fixture
 def experiment(results, fake) -> Experiment:
     """A label with a batch size, whose trace is noisy, between two without."""
-    results.experiment("demo", [fake("vshgp"), fake("svshgp"), fake("vsgp")], seeds=2)
+    results.experiment("demo", [fake("vshgp"), fake("svshgp"), fake("vhgp")], seeds=2)
     for seed in (0, 1):
         folder = results.folder("svshgp", seed)
         told, arrays = record.read(folder), record.read_arrays(folder)
@@ -76,10 +76,11 @@ def test_final_bounds_of_other_labels_go_on_to_the_end_of_the_longest(experiment
     with style.context():
         figure = traces(experiment, assign(experiment.labels))
     assert figure is not None
+    assert figure.axes[0].get_title() == "the bound of VSHGP"
     for axes, column in zip(figure.axes, (1, 0), strict=True):
         level = [line for line in axes.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_ydata()) == 0]
         assert len(level) == 2
-        for line, label in zip(level, ("vshgp", "vsgp"), strict=True):
+        for line, label in zip(level, ("vshgp", "vhgp"), strict=True):
             own = np.array(experiment.done(label)[0].trace)
             assert_allclose(line.get_xdata(), [own[-1, column], stochastic_rows()[-1, column]])
             assert line.get_ydata()[0] == own[-1, 2]
@@ -87,16 +88,42 @@ def test_final_bounds_of_other_labels_go_on_to_the_end_of_the_longest(experiment
         low, high = axes.get_ylim()
         assert low < -500 < high  # where the noisy one ended, though single estimates lie far below
         assert low > -700
-    words = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert words[:3] == ["vshgp", "svshgp", "vsgp"]
-    assert words[-1] == "final bound, continued"
+    words = [[text.get_text() for text in legend.get_texts()] for legend in figure.legends]
+    assert words[0] == ["vshgp", "svshgp", "vhgp"]
+    assert words[1][-1] == "final bound, continued"
 
 
-def test_without_mini_batches_nothing_goes_on(results, fake) -> None:
-    results.experiment("demo", [fake("vshgp"), fake("vsgp")], seeds=1)
+def test_a_bound_stands_beside_its_own_kind_only(results, fake) -> None:
+    labels = ("vshgp", "dvshgp", "vsgp", "vshgp-raw", "vhgp", "dvshgp-paper", "mine")
+    results.experiment("demo", [fake(label) for label in labels], seeds=1)
+    folder = results.folder("vshgp-raw", 0)
+    told = vars(record.read(folder)) | {"params": {"standardize": False}}
+    record.write(folder, record.Record(**told), record.read_arrays(folder))
     experiment = collect(results.root).experiments[0]
     with style.context():
         figure = traces(experiment, assign(experiment.labels))
     assert figure is not None
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["vshgp", "vsgp"]
+    curves = {
+        axes.get_title(): sum(len(line.get_xdata()) > 1 for line in axes.lines)
+        for axes in figure.axes
+        if axes.get_visible()
+    }
+    assert curves == {
+        "the bound of VSHGP": 2,
+        "dvshgp": 1,
+        "vsgp": 1,
+        "vshgp-raw": 1,
+        "dvshgp-paper": 1,
+        "mine": 1,
+    }
+
+
+def test_without_mini_batches_nothing_goes_on(results, fake) -> None:
+    results.experiment("demo", [fake("vshgp"), fake("vhgp")], seeds=1)
+    experiment = collect(results.root).experiments[0]
+    with style.context():
+        figure = traces(experiment, assign(experiment.labels))
+    assert figure is not None
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["vshgp", "vhgp"]
+    assert len(figure.legends) == 1
     assert all(len(line.get_xdata()) in (1, 39) for axes in figure.axes for line in axes.lines)

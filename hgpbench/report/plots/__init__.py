@@ -7,8 +7,9 @@ from matplotlib.figure import Figure
 
 from hgpbench.report.collect import Experiment
 from hgpbench.report.labels import readable
-from hgpbench.report.plots.distributions import calibration, noise, pit_histogram
+from hgpbench.report.plots.distributions import calibration, pit_histogram
 from hgpbench.report.plots.maps import maps
+from hgpbench.report.plots.noise import noise
 from hgpbench.report.plots.one_input import one_input
 from hgpbench.report.plots.scores import boxes, tradeoff
 from hgpbench.report.plots.sweeps import sweeps
@@ -35,7 +36,9 @@ def _by_label(draw: Draw) -> Draw:
 
 PLOTS = (
     Plot(
-        "tradeoff", "Scores against time: small points are runs, large ones their means", _by_label(tradeoff)
+        "tradeoff",
+        "Scores against processor time: means over seeds, with a standard deviation each way",
+        _by_label(tradeoff),
     ),
     Plot("sweeps", "Effect of the swept parameters: means and standard deviations over seeds", sweeps),
     Plot("boxes", "Scores over seeds", _by_label(boxes)),
@@ -52,12 +55,12 @@ PLOTS = (
     ),
     Plot(
         "noise",
-        "Noise variance over test points, all seeds; constant noise is a line, its range over seeds shaded",
+        "Noise variance over test points, all seeds: densities of equal area; constant noise is a line",
         _by_label(noise),
     ),
     Plot("calibration", "Calibration of central intervals, all seeds", _by_label(calibration)),
     Plot("pit", "Probability integral transform, all seeds", _by_label(pit_histogram)),
-    Plot("traces", "Convergence, lowest finished seed", _by_label(traces)),
+    Plot("traces", "Convergence, lowest finished seed: each bound beside its own kind", _by_label(traces)),
 )
 
 __all__ = ["PLOTS", "Plot"]

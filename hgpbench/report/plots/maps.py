@@ -16,7 +16,7 @@ from hgpbench.report.plots import stored, style
 from hgpbench.report.styles import Styles
 
 Array = NDArray[np.float64]
-_COLUMNS = 5
+_COLUMNS = 6
 _COLOURS = "viridis"  # even steps to the eye, also in grey and for the colour-blind
 _TAIL = 0.01  # of the variances of a label may be off the scale at each end
 _MOST_DECADES = 4.0
@@ -24,15 +24,16 @@ _MOST_DECADES = 4.0
 
 def maps(experiment: Experiment, styles: Styles) -> Figure | None:
     """Variance over the two inputs: exact, where it is known, and each label's; one logarithmic scale."""
-    by_label = stored.first_runs(experiment, 2)
+    by_label = stored.without_baselines(stored.first_runs(experiment, 2), styles)
     if not by_label:
         return None
     panels = _panels(by_label)
     scale = _scale([values for _, _, values in panels])
     norm = LogNorm(*scale)
-    rows = math.ceil(len(panels) / _COLUMNS)
-    columns = math.ceil(len(panels) / rows)
-    drawn = style.figure(0.6 + 1.5 * rows, width=max(4.5, 1.0 + 1.6 * columns))
+    columns = style.panels_across(len(panels), _COLUMNS)
+    rows = math.ceil(len(panels) / columns)
+    side = min(1.6, (style.TALLEST - 0.6) / rows)
+    drawn = style.figure(0.6 + side * rows, width=max(4.5, 1.0 + (side + 0.1) * columns))
     grid = drawn.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for axes, (title, arrays, values) in zip(grid.ravel(), panels, strict=False):
         _draw(axes, arrays.extras["X_test"], values, norm)

@@ -1,5 +1,9 @@
 """Scores of all runs: against time, and as boxes over seeds."""
 
+import math
+from dataclasses import dataclass
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -9,37 +13,156 @@ from hgpbench.report import summary, tables
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import style
 from hgpbench.report.styles import Style, Styles
-from hgpbench.report.summary import Row
+from hgpbench.report.summary import Row, Stat
 
 SHOWN = ("smse", "msll")
 _STRIP = 0.4  # height over which the points of a label are spread
 _BOX_SEEDS = 4  # fewer points are their own summary
 _TRIVIAL_WORDS = "mean and variance of the training targets"
 _TRIVIAL = 0.05  # of SMSE and of MSLL: what is nearer to the trivial predictor learned nothing
+_MARGIN = 0.07  # of a frame beyond the outermost mean
+_TIMES = {
+    "processor_seconds": "processor time of fit and prediction [s]",
+    "total_seconds": "time of fit and prediction by the wall clock [s]",
+}
 
-Points = dict[str, list[tuple[float, float]]]  # label -> (seconds, score) of each run
+
+@dataclass(frozen=True)
+class Place:
+    """Where a label stands: the mean time over its seeds, and the score with its deviation."""
+
+    seconds: float
+    score: Stat
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """One standard deviation below and above the mean score."""
+        sd = self.score.sd if math.isfinite(self.score.sd) else 0.0
+        return self.score.mean - sd, self.score.mean + sd
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a panel shows: ends of the times (as logarithms) and of the scores."""
+
+    times: tuple[float, float]
+    scores: tuple[float, float]
+
+    @classmethod
+    def around(cls, places: list[Place]) -> "Frame":
+        """Room for every mean and its standard deviation, as long as that does not outweigh the means."""
+        means = [place.score.mean for place in places]
+        low, high = min(means), max(means)
+        reach = max(high - low, 0.02 * max(abs(low), abs(high)), 1e-9)
+        ends = [min(max(end, low - reach / 2), high + reach / 2) for place in places for end in place.ends]
+        times = [math.log(place.seconds) for place in places]
+        return cls(_with_margin(times, 0.4), _with_margin(ends, 0.05 * reach))
+
+    def nearest(self, place: Place) -> tuple[float, float]:
+        """Where a mark of the place can stand: in the frame itself, else at its edge."""
+        time = min(max(math.log(place.seconds), self.times[0]), self.times[1])
+        return math.exp(time), min(max(place.score.mean, self.scores[0]), self.scores[1])
+
+    def holds(self, place: Place) -> bool:
+        inside = self.times[0] <= math.log(place.seconds) <= self.times[1]
+        return inside and self.scores[0] <= place.score.mean <= self.scores[1]
 
 
 def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
-    """SMSE and MSLL against the time of fit and prediction: a point per run, a marker for the mean."""
-    kept, trivial = _shown_labels(experiment)
-    timed = {metric: _timed(experiment, metric, kept) for metric in SHOWN}
-    labels = [label for label in kept if any(timed[metric].get(label) for metric in SHOWN)]
+    """SMSE and MSLL against processor time: a marker for the mean over seeds, a bar for the deviation.
+
+    Baselines and what learned nothing do not stretch the frame: outside of it they stand at its edge, and in
+    figures below.
+    """
+    table = [row for row in summary.rows(experiment) if row.done > 0]
+    clock = _clock(table)
+    placed = {metric: _placed(table, metric, clock) for metric in SHOWN}
+    labels = [row.label for row in table if any(row.label in placed[metric] for metric in SHOWN)]
     if not labels:
         return None
-    drawn = style.figure(3.8)
-    referred = False
+    framing = _framing(table, labels, styles)
+    drawn = style.figure(4.2, width=style.WIDTH + 1)
+    outside: dict[str, list[str]] = {}
     for axes, metric in zip(drawn.subplots(1, len(SHOWN)), SHOWN, strict=True):
-        _draw_timed(axes, timed[metric], styles)
+        frame = Frame.around([place for label, place in placed[metric].items() if label in framing])
+        for label, place in placed[metric].items():
+            _draw_place(axes, place, frame, styles[label])
+            if not frame.holds(place):
+                outside.setdefault(label, []).append(f"{metric.upper()} {place.score.mean:.2f}")
+        _draw_frame(axes, frame, metric, _TIMES[clock])
         axes.set_ylabel(_axis_label(experiment, metric))
-        scores = [score for points in timed[metric].values() for _, score in points]
-        referred |= _refer(axes, metric, scores)
-        style.widen(axes.yaxis, scores)
-        style.logarithmic(axes.xaxis, [s for points in timed[metric].values() for s, _ in points])
-        axes.set_xlabel("time of fit and prediction [s]")
-    entries = [style.legend_marker(label, styles[label]) for label in labels]
-    style.legend_below(drawn, [*entries, *([_trivial_entry()] if referred else [])], _note(trivial))
+    entries = {label: style.legend_marker(label, styles[label]) for label in labels}
+    style.legend_by_family(drawn, entries, styles, _note_outside(outside, placed))
     return drawn
+
+
+def _framing(table: list[Row], labels: list[str], styles: Styles) -> set[str]:
+    """The labels that a frame has to hold; all, where nothing else would be left."""
+    competing = {
+        row.label
+        for row in table
+        if row.label in labels
+        and styles[row.label].family != "baseline"
+        and not all(_is_trivial(row, metric) for metric in SHOWN)
+    }
+    return competing or set(labels)
+
+
+def _clock(table: list[Row]) -> str:
+    """Processor time, which other work does not lengthen; where it was not taken, that of the wall clock."""
+    return "processor_seconds" if any(row.stats["processor_seconds"].n for row in table) else "total_seconds"
+
+
+def _placed(table: list[Row], metric: str, clock: str) -> dict[str, Place]:
+    """Labels with a finite mean score and a time."""
+    places = {}
+    for row in table:
+        seconds, score = row.stats[clock].mean, row.stats[metric]
+        if math.isfinite(seconds) and seconds > 0 and math.isfinite(score.mean):
+            places[row.label] = Place(seconds, score)
+    return places
+
+
+def _draw_place(axes: Axes, place: Place, frame: Frame, how: Style) -> None:
+    x, y = frame.nearest(place)
+    look: dict[str, Any]
+    if frame.holds(place):
+        axes.plot([x, x], place.ends, color=how.colour, linewidth=1.2, alpha=0.7, zorder=2)
+        look = {"color": how.colour, "markeredgecolor": "white", "markeredgewidth": 0.8}
+    else:
+        look = {"color": "white", "markeredgecolor": how.colour, "markeredgewidth": 1.4, "clip_on": False}
+    axes.plot(x, y, marker=how.marker, markersize=8.5, linestyle="none", zorder=4, **look)
+
+
+def _draw_frame(axes: Axes, frame: Frame, metric: str, words: str) -> None:
+    low, high = frame.scores
+    style.widen(axes.yaxis, [low, high])
+    axes.set_ylim(low, high)
+    style.logarithmic(axes.xaxis, [math.exp(end) for end in frame.times])
+    axes.set_xlim(*(math.exp(end) for end in frame.times))
+    axes.set_xlabel(words)
+    trivial = METRICS[metric].trivial or 0.0
+    if low <= trivial <= high:
+        style.reference(axes, trivial)
+        axes.annotate(
+            _TRIVIAL_WORDS, (0.01, trivial), xycoords=("axes fraction", "data"), xytext=(0, 3),
+            textcoords="offset points", color=style.GREY, fontsize=8,
+        )  # fmt: skip
+
+
+def _with_margin(values: list[float], least: float) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    margin = max(_MARGIN * (high - low), least)
+    return low - margin, high + margin
+
+
+def _note_outside(outside: dict[str, list[str]], placed: dict[str, dict[str, Place]]) -> str:
+    """Figures of what stands at the edge."""
+    if not outside:
+        return ""
+    seconds = {label: place.seconds for places in placed.values() for label, place in places.items()}
+    told = [f"{label} {', '.join(words)} ({seconds[label]:.2g} s)" for label, words in outside.items()]
+    return f"hollow, at the edge of the frame: {'; '.join(told)}"
 
 
 def boxes(experiment: Experiment, styles: Styles) -> Figure | None:
@@ -47,7 +170,7 @@ def boxes(experiment: Experiment, styles: Styles) -> Figure | None:
     labels, trivial = _shown_labels(experiment)
     if not labels:
         return None
-    drawn = style.figure(0.9 + 0.4 * len(labels))
+    drawn = style.figure(min(0.9 + 0.4 * len(labels), style.TALLEST))
     referred = False
     for axes, metric in zip(drawn.subplots(1, len(SHOWN), sharey=True), SHOWN, strict=True):
         everything = []
@@ -92,32 +215,6 @@ def _refer(axes: Axes, metric: str, scores: list[float], vertical: bool = False)
         return False
     style.reference(axes, value, vertical)
     return True
-
-
-def _timed(experiment: Experiment, metric: str, labels: list[str]) -> Points:
-    """Finite scores of the runs whose times were recorded."""
-    points: Points = {}
-    for run in experiment.runs:
-        if run.entry.label not in labels:
-            continue
-        values = summary.values(run)
-        seconds = style.finite([values.get("total_seconds", float("nan")), values.get(metric, float("nan"))])
-        if len(seconds) == 2 and seconds[0] > 0:
-            points.setdefault(run.entry.label, []).append((seconds[0], seconds[1]))
-    return points
-
-
-def _draw_timed(axes: Axes, points: Points, styles: Styles) -> None:
-    for label, pairs in points.items():
-        how = styles[label]
-        seconds, scores = zip(*pairs, strict=True)
-        axes.scatter(
-            seconds, scores, s=11, marker=how.marker, color=how.colour, alpha=0.45, linewidths=0, zorder=2
-        )
-        mean = sum(seconds) / len(seconds), sum(scores) / len(scores)
-        axes.scatter(
-            *mean, s=75, marker=how.marker, color=how.colour, edgecolors="white", linewidths=0.9, zorder=3
-        )
 
 
 def _draw_box(axes: Axes, place: int, scores: list[float], how: Style) -> None:

@@ -1,16 +1,21 @@
 """What pictures of small problems need of stored arrays: a run per label, its inputs and their names."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench.bench import record
-from hgpbench.bench.record import Arrays
+from hgpbench.bench.record import GRID, Arrays
+from hgpbench.prediction import Prediction
 from hgpbench.report.collect import Experiment
+from hgpbench.report.styles import Styles
 from hgpbench.words import printable
 
 Array = NDArray[Any]
+_LINE_POINTS = 1000
+_MOMENTS = {field.name for field in fields(Prediction)}
 
 
 def first_runs(experiment: Experiment, n_inputs: int) -> dict[str, Arrays]:
@@ -24,6 +29,31 @@ def first_runs(experiment: Experiment, n_inputs: int) -> dict[str, Arrays]:
         if "X_test" in arrays.extras:
             by_label[label] = arrays
     return by_label
+
+
+def without_baselines(by_label: dict[str, Arrays], styles: Styles) -> dict[str, Arrays]:
+    """The labels that are Gaussian processes or compete with them; all, where there is no such label."""
+    kept = {label: arrays for label, arrays in by_label.items() if styles[label].family != "baseline"}
+    return kept or by_label
+
+
+def curve(arrays: Arrays) -> tuple[Array, Prediction]:
+    """What was predicted along the one input: on the grid, or at test rows where no grid was stored."""
+    extras = arrays.extras
+    prefix = f"{GRID}_"
+    told = {name.removeprefix(prefix): extras[name] for name in extras if name.startswith(prefix)}
+    if GRID in extras and {"mean", "var", "noise_var"} <= told.keys() <= _MOMENTS:
+        return extras[GRID], Prediction(**told)
+    order = along_input(arrays)
+    moments = {name: values[order] for name, values in arrays.prediction.arrays().items()}
+    return extras["X_test"][order, 0], Prediction(**moments)
+
+
+def along_input(arrays: Arrays) -> Array:
+    """Test rows in order of their input, evenly thinned to what a line can show."""
+    x = arrays.extras["X_test"][:, 0]
+    order = np.argsort(x, kind="stable")
+    return order[np.unique(np.linspace(0, x.size - 1, min(x.size, _LINE_POINTS)).round().astype(int))]
 
 
 def input_names(arrays: Arrays) -> list[str]:

@@ -27,8 +27,9 @@ GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9
 GROUP_MARKERS = ("o", "s", "^", "D")
 
 WIDTH = 9.0  # inches
+WIDEST, TALLEST = 11.5, 6.6  # of many small panels: what a screen shows at once, legend apart
 _LETTERS_PER_INCH = 13.0  # of legend text at this size
-_HANDLE_LETTERS = 10  # that the line beside a text takes, with the gap to the next column
+_HANDLE_LETTERS = 9  # that the line beside a text takes, with the gap to the next column
 _MOST_COLUMNS = 9
 _LEGEND_ROW = 0.21  # inches
 _VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
@@ -59,6 +60,12 @@ def context() -> AbstractContextManager[None]:
 def figure(height: float, width: float = WIDTH) -> Figure:
     """An empty figure that keeps its labels apart."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def panels_across(count: int, most: int) -> int:
+    """Columns for so many panels: rows as full as can be, the last one included."""
+    rows = math.ceil(count / most)
+    return math.ceil(count / rows)
 
 
 def legend_below(drawn: Figure, handles: Sequence[Artist], note: str = "") -> None:

@@ -1,5 +1,6 @@
-"""How the bound rose: against seconds and against iterations."""
+"""How the bound rose: beside its own kind alone, against seconds; where there is room, against iterations."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from hgpbench.bench import record
 from hgpbench.report.collect import Experiment
+from hgpbench.report.labels import base_of
 from hgpbench.report.plots import style
 from hgpbench.report.styles import LineStyle, Style, Styles
 
@@ -17,8 +19,13 @@ Array = NDArray[np.float64]
 _SETTLED = 0.15  # share of the iterations that may lie below the plot: the first say little and reach far
 _WIDE_RATIO = 30.0
 _WINDOW = 0.1  # share of a stochastic trace over which it is averaged
+_ALONG = ((1, "time of fit [s]"), (0, "iteration"))  # columns of a trace
 _CURVE_POINTS, _DOTS = 400, 2000
 _ENDED: LineStyle = (0, (4, 3))
+_KINDS = dict.fromkeys(("vsgp", "svgp"), "the bound of VSGP") | dict.fromkeys(
+    ("vhgp", "vshgp", "svshgp"), "the bound of VSHGP"
+)
+"""Models that maximise one and the same, in batches or at once; every other label has its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,33 +46,79 @@ class Trace:
 
 
 def traces(experiment: Experiment, styles: Styles) -> Figure | None:
-    """The bound of each label's lowest finished seed, against seconds and against iterations.
+    """The bound of each label's lowest finished seed, a panel for each kind of bound.
 
-    Bounds of different seeds are of different data. Where mini-batches were used, the estimates stand behind
-    their running mean, and every other label's final bound goes on as a dashed line to compare with.
+    What one model maximises says nothing about another: bounds of experts, of a subset or with a trace term
+    are different numbers, and those of different seeds are of different data. Where mini-batches were used,
+    the estimates stand behind their running mean, and final bounds of the same kind go on as dashed lines.
     """
     by_label = {
         label: trace for label in experiment.labels if (trace := _trace(experiment, label)) is not None
     }
     if not by_label:
         return None
-    compared = any(trace.estimates is not None for trace in by_label.values())
-    span = _span(list(by_label.values()))
-    drawn = style.figure(3.8)
-    panels = drawn.subplots(1, 2, sharey=True)
-    for axes, column, words in zip(panels, (1, 0), ("time of fit [s]", "iteration"), strict=True):
-        ends = [float(trace.last[column]) for trace in by_label.values()]
-        for label, trace in by_label.items():
-            _draw(axes, trace, column, styles[label], max(ends) if compared else None)
-        if min(ends) > 0 and max(ends) > _WIDE_RATIO * min(ends):  # else the short ones would be a wall
-            first = min(_entrance(trace, column, span[0]) for trace in by_label.values())
-            style.logarithmic(axes.xaxis, [first, max(ends)])
-            axes.set_xlim(0.8 * first, 1.25 * max(ends))
-        axes.set_xlabel(words)
-    panels[0].set_ylabel("log evidence of the standardised target,\nor its bound; higher is better")
-    panels[0].set_ylim(*span)
-    style.legend_below(drawn, _entries(by_label, styles))
+    kinds = _kinds(experiment, list(by_label))
+    drawn, panels = _panels(len(kinds))
+    for row, (kind, labels) in zip(panels, kinds.items(), strict=True):
+        shown = {label: by_label[label] for label in labels}
+        for axes, (column, words) in zip(row, _ALONG, strict=False):
+            _draw_panel(axes, shown, column, styles)
+            axes.set_xlabel(words)
+        row[0].set_title(style.wrapped(kind, 30), fontsize=9)
+    for row in panels[: -_across(len(kinds))]:  # the lowest of each column say what they are along
+        row[0].set_xlabel("")
+    drawn.supylabel("log evidence of the target, or a bound of it;\nhigher is better", fontsize=9)
+    style.legend_by_family(
+        drawn, {label: style.legend_curve(label, styles[label]) for label in by_label}, styles
+    )
+    others = _entries(list(by_label.values()))
+    if others:
+        style.legend_above(drawn, others)
     return drawn
+
+
+def _kinds(experiment: Experiment, labels: list[str]) -> dict[str, list[str]]:
+    """Labels by what they maximise, in words."""
+    kinds: dict[str, list[str]] = {}
+    for label in labels:
+        run = experiment.of(label)[0]
+        name = run.entry.model if run.entry.model in _KINDS else base_of(label)
+        in_own_units = run.record is not None and run.record.params.get("standardize") is False
+        kinds.setdefault(label if in_own_units else _KINDS.get(name, label), []).append(label)
+    return {kind if len(members) > 1 else members[0]: members for kind, members in kinds.items()}
+
+
+def _panels(count: int) -> tuple[Figure, list[list[Axes]]]:
+    """For each kind its axes: against time, and where there is but one kind, against iterations."""
+    if count == 1:
+        drawn = style.figure(3.6)
+        return drawn, [list(drawn.subplots(1, 2, sharey=True))]
+    columns = _across(count)
+    rows = math.ceil(count / columns)
+    drawn = style.figure(min(0.4 + 2.3 * rows, style.TALLEST), width=min(style.WIDEST, 0.6 + 3.1 * columns))
+    grid = drawn.subplots(rows, columns, squeeze=False).ravel()
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    return drawn, [[axes] for axes in grid[:count]]
+
+
+def _across(count: int) -> int:
+    return style.panels_across(count, 3 if count <= 6 else 4)
+
+
+def _draw_panel(axes: Axes, shown: dict[str, Trace], column: int, styles: Styles) -> None:
+    compared = any(trace.estimates is not None for trace in shown.values())
+    span = _span(list(shown.values()))
+    ends = [float(trace.last[column]) for trace in shown.values()]
+    for label, trace in shown.items():
+        _draw(axes, trace, column, styles[label], max(ends) if compared else None)
+    if min(ends) > 0 and max(ends) > _WIDE_RATIO * min(ends):  # else the short ones would be a wall
+        first = min(_entrance(trace, column, span[0]) for trace in shown.values())
+        style.logarithmic(axes.xaxis, [first, max(ends)])
+        axes.set_xlim(0.8 * first, 1.25 * max(ends))
+    else:
+        style.plain_ticks(axes.xaxis, 5)
+    axes.set_ylim(*span)
 
 
 def smoothed(values: Array) -> Array:
@@ -131,11 +184,11 @@ def _span(traces: list[Trace]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _entries(by_label: dict[str, Trace], styles: Styles) -> list[Line2D]:
-    entries = [style.legend_curve(label, styles[label]) for label in by_label]
-    exact = [trace for trace in by_label.values() if trace.estimates is None]
-    if len(exact) < len(by_label):
-        entries.append(style.legend_dots("estimates from mini-batches; lines are running means"))
-        if exact:
-            entries.append(Line2D([], [], color=style.GREY, linestyle=_ENDED, label="final bound, continued"))
+def _entries(shown: list[Trace]) -> list[Line2D]:
+    by_batches = [trace for trace in shown if trace.estimates is not None]
+    if not by_batches:
+        return []
+    entries = [style.legend_dots("estimates from mini-batches; lines are running means")]
+    if len(by_batches) < len(shown):
+        entries.append(Line2D([], [], color=style.GREY, linestyle=_ENDED, label="final bound, continued"))
     return entries

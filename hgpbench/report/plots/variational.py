@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator
 
 from hgpbench.bench.record import Arrays
 from hgpbench.report.collect import Experiment
@@ -11,6 +12,7 @@ from hgpbench.report.plots import stored, style
 from hgpbench.report.styles import Styles
 
 ByLabel = dict[str, Arrays]
+_ROOMY = 6  # rows of a figure that is not taller than a screen, with room for several ticks each
 _PRIOR = 0.5  # where q(g_u) has the mean of the prior, and where the paper starts
 
 
@@ -28,10 +30,15 @@ def variational(experiment: Experiment, styles: Styles) -> Figure | None:
         return None
     reference = _reference(by_label)
     pairs = [label for label in by_label if reference is not None and _comparable(by_label, label, reference)]
-    drawn = style.figure(0.3 + 2.1 * len(by_label))
+    drawn = style.figure(min(0.5 + 1.7 * len(by_label), style.TALLEST))
     columns = 2 if pairs else 1
     panels = drawn.subplots(
-        len(by_label), columns, squeeze=False, sharey=True, width_ratios=(2.4, 1.0)[:columns]
+        len(by_label),
+        columns,
+        squeeze=False,
+        sharex="col",
+        sharey=True,
+        width_ratios=(2.4, 1.0)[:columns],
     )
     for (over, *beside), (label, arrays) in zip(panels, by_label.items(), strict=True):
         _draw(over, label, arrays)
@@ -40,8 +47,15 @@ def variational(experiment: Experiment, styles: Styles) -> Figure | None:
                 _draw_agreement(axes, label, reference, by_label, styles)
             else:
                 axes.set_visible(False)
+    panels[-1, 0].set_xlabel(stored.input_names(next(iter(by_label.values())))[0])
+    if pairs and reference is not None:
+        lowest = panels[max(list(by_label).index(label) for label in pairs), 1]
+        lowest.tick_params(labelbottom=True)
+        lowest.set_xlabel(style.wrapped(f"λ of {reference}", 30))
     values = np.concatenate([arrays.extras["variational"] for arrays in by_label.values()])
     style.logarithmic(panels[0, 0].yaxis, [float(values.min()), float(values.max())])
+    if len(by_label) > _ROOMY:
+        panels[0, 0].yaxis.set_major_locator(FixedLocator([_PRIOR]))
     style.legend_below(drawn, _entries(list(by_label.values()), bool(pairs)))
     return drawn
 
@@ -62,7 +76,6 @@ def _draw(axes: Axes, label: str, arrays: Arrays) -> None:
     style.points(axes, extras["X_train"][:, 0], extras["variational"], stored.ranked_experts(arrays))
     style.reference(axes, _PRIOR)
     axes.set_title(style.wrapped(label, 60), fontsize=9)
-    axes.set_xlabel(stored.input_names(arrays)[0])
     axes.set_ylabel("λ")
     style.plain_ticks(axes.xaxis, 7)
 
@@ -74,7 +87,6 @@ def _draw_agreement(axes: Axes, label: str, reference: str, by_label: ByLabel, s
     axes.plot(ends, ends, color=style.GREY, linewidth=1.0, zorder=1)
     axes.scatter(other, mine, s=5, color=styles[label].colour, alpha=0.6, linewidths=0, zorder=2)
     style.logarithmic(axes.xaxis, ends)
-    axes.set_xlabel(style.wrapped(f"λ of {reference}", 30))
     # Ranks, since lambda spans orders of magnitude.
     order, other_order = (np.argsort(np.argsort(values)) for values in (mine, other))
     axes.set_title(f"rank correlation {np.corrcoef(order, other_order)[0, 1]:.2f}", fontsize=9)
