@@ -3,6 +3,7 @@
 import inspect
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +22,35 @@ COST = (
 KERNELS_VARIABLE = "OPENBLAS_CORETYPE"  # by which an environment holds OpenBLAS to one processor's code
 
 
-def datasets() -> str:
+@dataclass(frozen=True)
+class Listing:
+    """Rows of words, with headings or without; ``right`` are the columns that hold numbers."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: frozenset[int] = frozenset()
+
+    def __str__(self) -> str:
+        """As aligned text, for a file or another program."""
+        return columns([*([self.headings] if self.headings else []), *self.rows], self.right)
+
+
+def datasets() -> Listing:
     """One line per dataset and variant."""
-    rows = [("DATASET", "ROWS", "INPUTS", "TARGET", "STATE", "LICENCE", "TITLE")]
-    for item in list_datasets():
-        rows.append(
-            (
-                item.full_name,
-                f"{item.rows:,}" if item.rows else "?",
-                str(item.inputs or "?"),
-                item.target,
-                _state(item),
-                item.licence,
-                item.problem or item.title,
-            )
+    rows = tuple(
+        (
+            item.full_name,
+            f"{item.rows:,}" if item.rows else "?",
+            str(item.inputs or "?"),
+            item.target,
+            state(item),
+            item.problem or item.title,
+            item.licence,
         )
-    return columns(rows, right={1, 2})
+        for item in list_datasets()
+    )
+    headings = ("DATASET", "ROWS", "INPUTS", "TARGET", "STATE", "TITLE", "LICENCE")
+    return Listing(headings, rows, frozenset({1, 2}))
 
 
 def models(name: str | None, results: Path) -> str:
@@ -45,16 +59,36 @@ def models(name: str | None, results: Path) -> str:
         return "\n\n".join(_model(key) for key in SHIPPED)
     if name not in SHIPPED:
         raise ConfigError(f"no model {name!r}{nearest(name, SHIPPED)}; models: {', '.join(SHIPPED)}")
-    paragraphs = [each for each in _paragraphs(name) if not each.startswith(COST)]
+    paragraphs = [each for each in paragraphs_of(name) if not each.startswith(COST)]
     return "\n".join([_model(name), _measured(name, results), "", "\n\n".join(paragraphs)])
 
 
 def plans(campaigns: Sequence[Campaign]) -> str:
     """Each run of each experiment with its state, and what the command would cost."""
-    return "\n\n".join(_plan(campaign) for campaign in campaigns)
+    return "\n\n".join("\n".join(map(str, plan(campaign))) for campaign in campaigns)
 
 
-def doctor() -> str:
+def plan(campaign: Campaign) -> tuple[str, Listing, str]:
+    """The experiment, its runs, and what the command would cost."""
+    experiment = campaign.experiment
+    due = {job.identity for job in campaign.due}
+    rows = []
+    for planned in campaign.planned:
+        job = planned.job
+        state: str = "cached" if planned.state == "done" else planned.state
+        if job.identity in due and state != "pending":
+            state += ", runs again"
+        rows.append((job.label, job.model, str(job.seed), state, job.folder.as_posix()))
+    seconds, unknown = estimate(campaign)
+    about = f"about {units.show_seconds(seconds)}" if len(due) > unknown else "no earlier run tells the time"
+    if unknown and len(due) > unknown:
+        about += f", and {unknown} of which nothing is known yet"
+    cost = f"{len(due)} to run: {about}" if due else "nothing to run"
+    listing = Listing(("LABEL", "MODEL", "SEED", "STATE", "FOLDER"), tuple(rows), frozenset({2}))
+    return f"{experiment.name}: {experiment.path}", listing, cost
+
+
+def doctor() -> Listing:
     """Machine, numerical libraries and versions."""
     machine = provenance.machine()
     source = provenance.source()
@@ -72,7 +106,7 @@ def doctor() -> str:
     rows += list(provenance.versions().items())
     if source["git_sha"]:
         rows.append(("source", source["git_sha"][:12] + (" with changes" if source["git_dirty"] else "")))
-    return columns(rows)
+    return Listing((), tuple(rows))
 
 
 def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
@@ -88,25 +122,8 @@ def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
     return "\n".join(lines)
 
 
-def _plan(campaign: Campaign) -> str:
-    experiment = campaign.experiment
-    due = {job.identity for job in campaign.due}
-    rows = [("LABEL", "MODEL", "SEED", "STATE", "FOLDER")]
-    for planned in campaign.planned:
-        job = planned.job
-        state: str = "cached" if planned.state == "done" else planned.state
-        if job.identity in due and state != "pending":
-            state += ", runs again"
-        rows.append((job.label, job.model, str(job.seed), state, job.folder.as_posix()))
-    seconds, unknown = estimate(campaign)
-    about = f"about {units.show_seconds(seconds)}" if len(due) > unknown else "no earlier run tells the time"
-    if unknown and len(due) > unknown:
-        about += f", and {unknown} of which nothing is known yet"
-    cost = f"{len(due)} to run: {about}" if due else "nothing to run"
-    return f"{experiment.name}: {experiment.path}\n{columns(rows, right={2})}\n{cost}"
-
-
-def _state(item: Listed) -> str:
+def state(item: Listed) -> str:
+    """Whether a dataset can be used."""
     if item.problem:
         return "unusable"
     return "ready" if item.fetched else "not fetched"
@@ -114,9 +131,9 @@ def _state(item: Listed) -> str:
 
 def _model(name: str) -> str:
     """First line of a model's description, its reference, its parameters with defaults, what it costs."""
-    summary, *others = _paragraphs(name)
+    summary, *others = paragraphs_of(name)
     lines = [f"{name}: {summary}", f"    {SHIPPED[name].reference}"]
-    params = ", ".join(f"{key}={value!r}" for key, value in _defaults(name).items())
+    params = ", ".join(f"{key}={value!r}" for key, value in defaults(name).items())
     if params:
         lines.append(f"    parameters: {params}")
     lines += _needed(name)
@@ -139,18 +156,19 @@ def _measured(name: str, results: Path) -> str:
     told = [
         f"{each.rows:,} rows of {each.dataset} {units.show_seconds(each.seconds)}"
         f" ({each.threads} {'thread' if each.threads == 1 else 'threads'})"
-        for each in costs.measured(name, _defaults(name), results)
+        for each in costs.measured(name, defaults(name), results)
     ]
     if not told:
         return f"    measured: no run at the defaults in {results}"
     return f"    measured: fits at the defaults in {results}: {'; '.join(told)}"
 
 
-def _paragraphs(name: str) -> list[str]:
+def paragraphs_of(name: str) -> list[str]:
+    """The description of a model, in paragraphs."""
     return (inspect.getdoc(SHIPPED[name]) or "").split("\n\n")
 
 
-def _defaults(name: str) -> dict[str, Any]:
+def defaults(name: str) -> dict[str, Any]:
     """Parameters with their defaults, but the seed, which a run sets."""
     given = inspect.signature(SHIPPED[name]).parameters.values()
     return {each.name: each.default for each in given if each.name != SEED_PARAMETER}

@@ -24,10 +24,21 @@ Quick = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print the plan and what it should cost; run nothing.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print as JSON, for other programs.")]
+PlanAsJson = Annotated[bool, typer.Option("--json", help="With --dry-run: print the plan as JSON.")]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="All columns, also those that the terminal has no room for.")
+]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The results folder.")]
 
 
 _MOST_SEEDS = 100_000
+
+
+def check_json(as_json: bool, dry_run: bool) -> None:
+    """Refuse --json where there is no plan to print."""
+    if as_json and not dry_run:
+        raise ConfigError("--json prints the plan of --dry-run; for results as JSON see report --format json")
 
 
 def chosen_seeds(repeats: int | None, seeds: str | None) -> tuple[int, ...] | None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hgpbench.commands.endings import complain, say
+from hgpbench.commands.options import Wide
 
 
 def report(
@@ -24,21 +25,30 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write; default RESULTS/report.")
     ] = None,
+    wide: Wide = False,
 ) -> None:
-    """Tables, tests and plots from stored predictions."""
-    write_report(path, out, format_ or ("md",), plot, html)
+    """Tables, tests and plots from stored predictions.
+
+    A terminal gets one table in its width, the best first; files and other programs get Markdown.
+    """
+    write_report(path, out, format_ or (), plot, html, wide=wide)
 
 
 def write_report(
     path: Path,
     out: Path | None = None,
-    formats: Sequence[str] = ("md",),
+    formats: Sequence[str] = (),
     plot: bool = False,
     html: bool = False,
     names: Sequence[str] = (),
+    wide: bool = False,
 ) -> None:
-    """Build a report, print its first format, and tell what was written and what could not be read."""
+    """Build a report, print its first format, and tell what was written and what could not be read.
+
+    Without a format, that is Markdown; on a terminal, what suits its width.
+    """
     from hgpbench import report as reports
+    from hgpbench.commands import terminal
     from hgpbench.commands.display import counting
     from hgpbench.paper.supplement import supplement
 
@@ -47,14 +57,18 @@ def write_report(
         built = reports.build(
             path,
             folder,
-            formats=formats,
+            formats=formats or ("md",),
             plot=plot,
             html=html,
             names=names,
             progress=progress,
             supplier=supplement,
+            wide=wide,
         )
-    say(built.text)
+    if formats or not terminal.is_terminal():
+        say(built.text)
+    else:
+        terminal.show_report(built.document, wide)
     for problem in built.problems:
         complain(problem)
     for written in built.files:

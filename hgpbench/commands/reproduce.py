@@ -11,10 +11,12 @@ from hgpbench.commands.options import (
     DryRun,
     Jobs,
     Out,
+    PlanAsJson,
     Quick,
     Repeats,
     Seeds,
     Threads,
+    check_json,
     chosen_seeds,
     command_line,
 )
@@ -36,6 +38,7 @@ def reproduce(
     threads: Threads = None,
     quick: Quick = False,
     dry_run: DryRun = False,
+    as_json: PlanAsJson = False,
     out: Out = Path("results"),
 ) -> None:
     """Run the paper's experiments, draw its figures, and check its claims.
@@ -45,10 +48,12 @@ def reproduce(
     from hgpbench.bench import forks
     from hgpbench.paper.reproduce import choose
 
+    check_json(as_json, dry_run)
     choice = choose(names or (), quick)
     server = None if dry_run else forks.warm()
     from hgpbench.bench.campaign import Options, prepare
-    from hgpbench.commands import campaigns, listings
+    from hgpbench.commands import campaigns
+    from hgpbench.commands.show import show_plans
 
     options = Options(
         results=out,
@@ -63,7 +68,7 @@ def reproduce(
     for line in (*choice.replaced, *choice.missing):
         say(line, err=True)
     if server is None:  # a dry run
-        say(listings.plans(prepared))
+        show_plans(prepared, as_json)
         return
     tally = campaigns.perform(prepared, server)
     write_report(out, plot=True, html=True, names=[experiment.name for experiment in choice.experiments])

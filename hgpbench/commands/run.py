@@ -11,10 +11,12 @@ from hgpbench.commands.options import (
     DryRun,
     Jobs,
     Out,
+    PlanAsJson,
     Quick,
     Repeats,
     Seeds,
     Threads,
+    check_json,
     chosen_seeds,
     command_line,
 )
@@ -38,6 +40,7 @@ def run(
     threads: Threads = None,
     quick: Quick = False,
     dry_run: DryRun = False,
+    as_json: PlanAsJson = False,
     force: Annotated[
         bool,
         typer.Option(
@@ -59,10 +62,12 @@ def run(
     from hgpbench import config
     from hgpbench.bench import forks
 
+    check_json(as_json, dry_run)
     experiments = [config.load(name, quick) for name in configs]
     server = None if dry_run else forks.warm()  # loads the heavy libraries beside us
     from hgpbench.bench.campaign import Options, prepare
-    from hgpbench.commands import campaigns, listings
+    from hgpbench.commands import campaigns
+    from hgpbench.commands.show import show_plans
 
     options = Options(
         results=out,
@@ -78,7 +83,7 @@ def run(
     # Every experiment is checked before any of them starts.
     prepared = [prepare(experiment, options) for experiment in experiments]
     if server is None:  # a dry run
-        say(listings.plans(prepared))
+        show_plans(prepared, as_json)
         return
     tally = campaigns.perform(prepared, server)
     say(str(tally))

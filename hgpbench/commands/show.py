@@ -1,19 +1,33 @@
 """The commands that only show something: ``datasets``, ``models``, ``schema``, ``doctor``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hgpbench.commands.completion import model_names
 from hgpbench.commands.endings import say
+from hgpbench.commands.options import AsJson, Wide
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hgpbench.bench.campaign import Campaign
 
 
-def datasets() -> None:
+def datasets(
+    as_json: AsJson = False,
+    wide: Wide = False,
+) -> None:
     """List the datasets: rows, inputs, target, and whether they have been fetched."""
-    from hgpbench.commands import listings
+    from hgpbench.commands import inventory, listings, terminal
 
-    say(listings.datasets())
+    if as_json:
+        say(inventory.as_json(inventory.datasets()))
+    elif terminal.is_terminal():
+        terminal.show_listing(listings.datasets(), wide)
+    else:
+        say(str(listings.datasets()))
 
 
 def models(
@@ -21,11 +35,18 @@ def models(
         str | None,
         typer.Argument(help="Show one model and its parameters in full.", autocompletion=model_names),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the models with their parameters, defaults and cost; one also with times of runs in results."""
-    from hgpbench.commands import listings
+    from hgpbench.commands import inventory, listings, terminal
 
-    say(listings.models(name, Path("results")))
+    results = Path("results")
+    if as_json:
+        say(inventory.as_json(inventory.models(name, results)))
+    elif terminal.is_terminal():
+        terminal.show_text(listings.models(name, results))
+    else:
+        say(listings.models(name, results))
 
 
 def schema() -> None:
@@ -37,8 +58,29 @@ def schema() -> None:
     say(json.dumps(config.json_schema(), indent=1))
 
 
-def doctor() -> None:
+def doctor(as_json: AsJson = False) -> None:
     """Print machine, BLAS, threads and versions."""
-    from hgpbench.commands import listings
+    from hgpbench.commands import inventory, listings, terminal
 
-    say(listings.doctor())
+    if as_json:
+        say(inventory.as_json(inventory.doctor()))
+    elif terminal.is_terminal():
+        terminal.show_listing(listings.doctor())
+    else:
+        say(str(listings.doctor()))
+
+
+def show_plans(prepared: "Sequence[Campaign]", as_json: bool) -> None:
+    """Print what ``run`` and ``reproduce`` would do."""
+    from hgpbench.commands import inventory, listings, terminal
+
+    if as_json:
+        say(inventory.as_json(inventory.plans(prepared)))
+    elif terminal.is_terminal():
+        for campaign in prepared:
+            title, runs, cost = listings.plan(campaign)
+            say(title)
+            terminal.show_listing(runs, remedy="--json has them")
+            say(cost)
+    else:
+        say(listings.plans(prepared))

@@ -19,8 +19,9 @@ Texts = dict[str, str]  # by file name, the one to print first
 
 @dataclass(frozen=True)
 class Report:
-    """What to print, what was written, and what could not be read."""
+    """What to print, what was written, and what could not be read; the document is what was rendered."""
 
+    document: Document
     text: str
     files: tuple[Path, ...]
     problems: tuple[str, ...]
@@ -35,11 +36,13 @@ def build(
     names: Sequence[str] = (),
     progress: Progress | None = None,
     supplier: Supplier = nothing,
+    wide: bool = False,
 ) -> Report:
     """Report on a results folder, or the named experiments in it, or one experiment's folder.
 
     The text is that of the first format. Files are written to ``out``; without it only plots and page are, to
-    ``report`` inside ``path``. The supplier adds what is not said by the runs alone.
+    ``report`` inside ``path``. The supplier adds what is not said by the runs alone. Wide tables of Markdown
+    stay in one piece where that is asked for.
     """
     _check(formats)
     document = write_up(collect(path, progress, names), supplier)
@@ -58,25 +61,25 @@ def build(
             written.append(_write(folder / "report.html", page(document, drawn)))
     if out is not None:
         for name in formats:
-            tables = _TEXTS[name](document, pictures)
+            tables = _TEXTS[name](document, pictures, wide)
             written += [_write(folder / file, text) for file, text in tables.items()]
-    texts = _TEXTS[formats[0]](document, NO_PICTURES)
-    return Report(next(iter(texts.values())), tuple(written), document.problems)
+    texts = _TEXTS[formats[0]](document, NO_PICTURES, wide)
+    return Report(document, next(iter(texts.values())), tuple(written), document.problems)
 
 
-def _markdown(document: Document, pictures: Pictures) -> Texts:
-    return {"report.md": render.markdown(document, pictures)}
+def _markdown(document: Document, pictures: Pictures, wide: bool) -> Texts:
+    return {"report.md": render.markdown(document, pictures, wide)}
 
 
-def _latex(document: Document, pictures: Pictures) -> Texts:
+def _latex(document: Document, pictures: Pictures, wide: bool) -> Texts:
     return {"report.tex": latex.latex(document)}
 
 
-def _json(document: Document, pictures: Pictures) -> Texts:
+def _json(document: Document, pictures: Pictures, wide: bool) -> Texts:
     return {"report.json": render.as_json(document)}
 
 
-def _csv(document: Document, pictures: Pictures) -> Texts:
+def _csv(document: Document, pictures: Pictures, wide: bool) -> Texts:
     return {
         "summary.csv": render.summary_csv(document.experiments),
         "runs.csv": render.runs_csv(document.experiments),
@@ -84,7 +87,7 @@ def _csv(document: Document, pictures: Pictures) -> Texts:
     }
 
 
-_TEXTS: dict[str, Callable[[Document, Pictures], Texts]] = {
+_TEXTS: dict[str, Callable[[Document, Pictures, bool], Texts]] = {
     "md": _markdown,
     "csv": _csv,
     "latex": _latex,

@@ -24,11 +24,11 @@ NO_PICTURES: Pictures = MappingProxyType({})
 SCREEN = 100  # columns of a terminal that a table of numbers may take
 
 
-def markdown(document: Document, pictures: Pictures = NO_PICTURES) -> str:
-    """The report as Markdown, with the pictures of each experiment under its words."""
+def markdown(document: Document, pictures: Pictures = NO_PICTURES, wide: bool = False) -> str:
+    """The report as Markdown, with the pictures of each experiment under its words; wide tables in parts."""
     blocks = []
     for section in document.sections:
-        blocks += [f"## {_plain(section.title)}", *_markdown_tables(section.tables)]
+        blocks += [f"## {_plain(section.title)}", *_markdown_tables(section.tables, wide)]
         if section.cautions:
             blocks += ["**Cautions**", _bullets(section.cautions)]
         if section.findings:
@@ -41,7 +41,7 @@ def markdown(document: Document, pictures: Pictures = NO_PICTURES) -> str:
             blocks.append(f"![{title}]({address})")
     for closing in document.closings:
         if closing.tables:
-            blocks += [f"## {closing.heading}", *_markdown_tables(closing.tables)]
+            blocks += [f"## {closing.heading}", *_markdown_tables(closing.tables, wide)]
     if document.problems:
         blocks += ["## Could not be read", _bullets(document.problems)]
     return "\n\n".join(blocks) + "\n"
@@ -94,8 +94,8 @@ def body(document: Document) -> dict[str, Any]:
     return finite
 
 
-def _markdown_tables(tables: Iterable[Table]) -> list[str]:
-    parts = (part for table in tables for part in fitted(table))
+def _markdown_tables(tables: Iterable[Table], wide: bool) -> list[str]:
+    parts = (part for table in tables for part in ([table] if wide else fitted(table)))
     return [block for part in parts for block in (f"**{part.caption}**", _markdown_table(part))]
 
 

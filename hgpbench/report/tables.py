@@ -1,5 +1,6 @@
 """The tables of one experiment as text cells, ready for any format."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,17 @@ from hgpbench.words import printable
 SCORES = ("smse", "msll", "msll_gaussian", "nlpd", "rmse", "crps")
 INTERVALS = ("coverage95", "calibration", "interval95", "width95")
 
+RANKED = (
+    *("msll", "smse", "calibration", "processor_seconds", "coverage95"),
+    *("interval95", "peak_memory_bytes", "crps", "fit_seconds", "predict_seconds", "total_seconds"),
+    *("rmse", "nlpd", "msll_gaussian", "width95"),
+)
+"""Columns of a ranking, the most asked for first: where room is short, the last are left out."""
+BARS = "10 … 95 %"
+"""Heading of the column of bars: shares covered beside the levels of central intervals."""
+
+_BARS = "▁▂▃▄▅▆▇"
+_BAR_REACH = 0.15  # of a share covered beside its level, for the highest and the lowest bar
 _COST_TITLES = {
     "fit_seconds": "fit [s]",
     "predict_seconds": "predict [s]",
@@ -79,6 +91,40 @@ def cost_table(experiment: Experiment) -> Table:
     return _table(experiment, "Time and memory", list(summary.COSTS))
 
 
+def ranking(experiment: Experiment) -> Table:
+    """All quantities that some model has, the best MSLL first, and calibration as a line of bars."""
+    rows = sorted(summary.rows(experiment), key=lambda row: _or_last(row.stats["msll"].mean))
+    names = [name for name in RANKED if any(row.stats[name].n for row in rows)]
+    if not experiment.has_mixtures:
+        names = [name for name in names if name != "msll_gaussian"]
+    table = _with_runs(_table(experiment, "By MSLL, best first", names, rows), rows)
+    if not names:
+        return table
+    place = table.headings.index(heading("coverage95", experiment.has_mixtures)) + 1
+    bars = (Cell(_bars(row), is_number=False) for row in rows)
+    return replace(
+        table,
+        headings=(*table.headings[:place], BARS, *table.headings[place:]),
+        rows=tuple(
+            (*cells[:place], bar, *cells[place:]) for cells, bar in zip(table.rows, bars, strict=True)
+        ),
+    )
+
+
+def _bars(row: Row) -> str:
+    """The share covered beside each level as a bar of its own, in the middle where they agree."""
+    excess = [row.stats[f"coverage{percent}"].mean - percent / 100 for percent in LEVELS]
+    if not row.done or not all(map(math.isfinite, excess)):
+        return numbers.ABSENT
+    middle = len(_BARS) // 2
+    steps = (round(max(-1.0, min(1.0, each / _BAR_REACH)) * middle) for each in excess)
+    return "".join(_BARS[middle + step] for step in steps)
+
+
+def _or_last(value: float) -> float:
+    return math.inf if math.isnan(value) else value
+
+
 def scale(quantity: str) -> float:
     """What a stored quantity is multiplied by for the column under its heading."""
     return _SCALES.get(quantity, 1.0)
@@ -134,8 +180,10 @@ def seed_span(seeds: Iterable[int]) -> str:
     return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
-def _table(experiment: Experiment, caption: str, quantities: list[str]) -> Table:
-    rows = summary.rows(experiment)
+def _table(
+    experiment: Experiment, caption: str, quantities: list[str], ordered: list[Row] | None = None
+) -> Table:
+    rows = summary.rows(experiment) if ordered is None else ordered
     best = {name: summary.best(rows, name) for name in quantities}
     headings = ("model", *(heading(name, experiment.has_mixtures) for name in quantities))
     cells = tuple(
