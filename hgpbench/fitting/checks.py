@@ -27,7 +27,7 @@ def check_jobs(n_jobs: int | None) -> None:
     check_optional("n_jobs", n_jobs, 1)
 
 
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, allowed: tuple[str | bool, ...]) -> None:
     """ValueError unless a parameter is one of the allowed words."""
     if value not in allowed:
         raise ValueError(

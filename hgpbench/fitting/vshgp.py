@@ -39,7 +39,8 @@ Optimizer = Literal["natural", "lbfgs", "paper"]
 INDUCING = ("Xm", "Xu")
 ORDER = ("s2_kf", "ell_f", "Xm", "s2_kg", "ell_g", "Xu", "mu0", "lam")  # in the vector of a search
 SHARE_ON_LAMBDA = 0.3  # of the paper's line searches go to lambda alone: 30 of 100
-STEPS = 30  # iterations of each sparse GP: enough for a guess
+STEPS = 30  # iterations of each sparse GP: enough for a guess ...
+STEPS_PER_ITERATION = 2  # ... and as many as VSGP takes by default, where f is not to be worse than its
 SCATTER = 1.5  # variance of the log squares about g, held: less than pi^2 / 2 since E(y - f)^2 is never zero
 LEVELLINGS = 2  # closed-form corrections of mu0; the second one gains a nat or two
 
@@ -64,7 +65,8 @@ class VshgpFit:
 class Problem:
     """Scaled data, with the inducing points to start from; they are held unless ``move_inducing``.
 
-    The ``authors`` values are the kernels and mu0 that the paper's recipe starts from.
+    The ``authors`` values are the kernels and mu0 that the paper's recipe starts from. With a ``guard`` f
+    starts from the optimum for constant noise, and stays there if leave-one-out errors grow by moving it.
     """
 
     X: Array
@@ -76,6 +78,7 @@ class Problem:
     n_restarts: int = N_RESTARTS
     authors: Values = field(default_factory=dict)
     families: Families = SMOOTH
+    guard: bool = False
 
     def fit(
         self, optimizer: Optimizer, max_iter: int, callback: Callback | None = None, n_jobs: int | None = 1
@@ -84,7 +87,7 @@ class Problem:
         started = time.perf_counter()
         with runner(n_jobs) as run:
             memory = vshgp.Workspace(len(self.X), len(self.Xm), len(self.Xu), run, self.families)
-            first, spent, tried = self._first_values(optimizer, memory)
+            first, spent, tried = self._first_values(optimizer, memory, max_iter)
             prepared = time.perf_counter() - started
             values, result = self._maximise(optimizer, first, memory, max_iter, callback)
             result = replace(
@@ -94,7 +97,7 @@ class Problem:
             )
             return VshgpFit(result, values, *vshgp.posteriors(values, self.X, self.y, memory), tried)
 
-    def _first_values(self, optimizer: Optimizer, memory: vshgp.Workspace) -> Start:
+    def _first_values(self, optimizer: Optimizer, memory: vshgp.Workspace, max_iter: int) -> Start:
         if optimizer == "paper":
             return Start(self._authors_values(), 0)
         return first_values(
@@ -106,7 +109,11 @@ class Problem:
             self.rng,
             n_restarts=self.n_restarts,
             move_inducing=self.move_inducing,
+            steps=max(STEPS, STEPS_PER_ITERATION * max_iter) if self._guards(optimizer) else STEPS,
         )
+
+    def _guards(self, optimizer: Optimizer) -> bool:
+        return self.guard and optimizer == "natural"
 
     def _authors_values(self) -> Values:
         """Fixed values, the mean of q(g_u) tied to lambda."""
@@ -123,9 +130,8 @@ class Problem:
     ) -> tuple[Values, OptimResult]:
         hold = () if self.move_inducing else INDUCING
         if optimizer == "natural":
-            return recipes.natural(
-                first, self.X, self.y, memory, max_iter=max_iter, hold=hold, callback=callback
-            )
+            climb = recipes.guarded if self.guard else recipes.natural
+            return climb(first, self.X, self.y, memory, max_iter=max_iter, hold=hold, callback=callback)
         if optimizer == "paper":
             on_lambda = round(SHARE_ON_LAMBDA * max_iter)
             searches = (on_lambda, max_iter - on_lambda)
@@ -146,12 +152,16 @@ def first_values(
     *,
     n_restarts: int,
     move_inducing: bool,
+    steps: int = STEPS,
 ) -> Start:
-    """Initial values for ``vshgp.evaluate``, with a free whitened mean ``w``; the data are scaled."""
+    """Initial values for ``vshgp.evaluate``, with a free whitened mean ``w``; the data are scaled.
+
+    Those of f are what ``steps`` iterations with constant noise lead to.
+    """
     family, run = memory.families.f, memory.run
     start = start_sparse("vfe", X, y, Xm, rng, n_restarts=n_restarts, run=run, family=family)
     held = () if move_inducing else ("Xm",)
-    f = fit_sparse("vfe", X, y, start.values, max_iter=STEPS, held=held, run=run, family=family)
+    f = fit_sparse("vfe", X, y, start.values, max_iter=steps, held=held, run=run, family=family)
     g, mu0, evaluations = _fit_log_residuals(X, y, f, Xu, n_restarts, memory)
     values = {
         "s2_kf": f.values["s2_k"],

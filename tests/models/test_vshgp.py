@@ -50,10 +50,41 @@ def test_it_passes_the_papers_recipe_in_no_more_evaluations(seed):
 def test_all_optimisers_end_close_to_each_other():
     X, y = draw(80)
     bounds = [
-        VSHGP(n_inducing_f=15, n_inducing_g=8, optimizer=name, max_iter=300, random_state=0).fit(X, y).elbo_
+        VSHGP(15, 8, optimizer=name, guard=False, max_iter=300, random_state=0).fit(X, y).elbo_
         for name in ("natural", "lbfgs")
     ]
     assert bounds[0] == pytest.approx(bounds[1], abs=1.0)
+
+
+@pytest.mark.parametrize("seed", [21, 22])
+def test_the_mean_is_as_good_as_with_constant_noise(seed):
+    """Without its guard the bound is higher, but what few points leave of f is taken for noise."""
+    fold = open_source("sinc2d", None).fold(Split(400, 484), seed)
+    constant, guarded, free = of_three(fold.X_train, fold.y_train, fold.X_test, fold.y_test, 50)
+    assert free > 1.06 * constant
+    assert guarded < 1.03 * constant
+
+
+def test_without_any_noise_it_takes_less_of_f_for_noise():
+    rng = np.random.default_rng(20)
+    X = rng.uniform(-1.0, 1.0, size=(700, 4))
+    y = np.sin(3.0 * X[:, 0]) * X[:, 1] + X[:, 2] ** 2 + 0.5 * np.cos(3.0 * X[:, 3])
+    constant, guarded, free = of_three(X[:400], y[:400], X[400:], y[400:], 40)
+    assert guarded < 0.7 * free
+    assert guarded < 2.5 * constant  # f is the same, but hardly listens to rows that it calls noisy
+
+
+def of_three(X, y, Xs, ys, m):
+    """Squared errors with constant noise, and with a noise process with and without the guard."""
+    points = {"n_inducing_f": m, "n_inducing_g": m, "random_state": 0}
+    models = VSGP(m, random_state=0), VSHGP(**points), VSHGP(**points, guard=False)
+    return [float(np.mean((model.fit(X, y).predict(Xs) - ys) ** 2)) for model in models]
+
+
+@pytest.mark.parametrize("bad", ["yes", 2, None])
+def test_a_guard_that_is_none_is_refused(bad):
+    with pytest.raises(ValueError, match=f"guard={bad!r} is not allowed: it must be one of True, False"):
+        VSHGP(guard=bad).fit(*draw(30))
 
 
 def test_vshgp_approaches_vhgp_as_its_points_fill_the_rows():
