@@ -129,30 +129,43 @@ def guarded(
     """
     held = (*hold, *OF_F)
 
-    def climb(start: dict[str, Array], held: Iterable[str], most: int, done: int) -> Climb:
-        def report(step: int, total: int | None, value: float) -> None:
-            if callback is not None:
-                callback(done + step, max_iter, value)
+    def tell(step: int, value: float) -> None:
+        if callback is not None:
+            callback(step, max_iter, value)
 
-        warm_up = 0 if done else WARM_UP
-        fitted, run = natural(
-            start, X, y, workspace, max_iter=most, warm_up=warm_up, hold=held, jitter=jitter, callback=report
+    def climb(start: dict[str, Array], held: Iterable[str], most: int, done: int, aloud: bool) -> Climb:
+        def report(step: int, _: int | None, value: float) -> None:
+            tell(done + step, value)
+
+        return Climb(
+            *natural(
+                start,
+                X,
+                y,
+                workspace,
+                max_iter=most,
+                warm_up=0 if done else WARM_UP,
+                hold=held,
+                jitter=jitter,
+                callback=report if aloud else None,
+            )
         )
-        return Climb(fitted, run)
 
-    first = climb(values, held, max(1, round(SHARE_ON_G * max_iter)), 0)
+    first = climb(values, held, max(1, round(SHARE_ON_G * max_iter)), 0, aloud=True)
     least = GROWTH * left_out_error(first.values, X, y, workspace, jitter)
     best, spent = first, 0
     while best.run.outcome != "failed" and best.run.iterations < max_iter:
         done = best.run.iterations
         most = max_iter - done if best is not first else min(PROBE, max_iter - done)
-        trial = climb(best.values, hold, most, done)
+        trial = climb(best.values, hold, most, done, aloud=False)
         if left_out_error(trial.values, X, y, workspace, jitter) > least:
             spent = trial.run.evaluations
             if first.run.outcome == "limit reached":
-                best = best.then(climb(best.values, held, max_iter - done, done))
+                best = best.then(climb(best.values, held, max_iter - done, done, aloud=True))
             break
         best = best.then(trial)
+        for step, _, value in trial.run.trace[1:]:
+            tell(done + int(step), float(value))
         if trial.run.outcome != "limit reached":
             break
     return best.values, replace(best.run, evaluations=best.run.evaluations + spent)
