@@ -29,7 +29,8 @@ THETA = (*OF_F, "s2_kg", "ell_g", "Xu", "mu0")
 WARM_UP = 8  # natural steps at the first theta
 SHARE_ON_G = 0.5  # of the iterations of ``guarded``, at most, before f may move ...
 PROBE = 10  # ... and how many then tell whether it should
-GROWTH = 1.01  # of the mean squared leave-one-out residual, beyond which f goes back; half of it is chance
+GROWTH = 1.01  # of the mean squared leave-one-out residual, beyond which f goes back ...
+CHANCE = 2.0  # ... if it grew by more than so many standard errors, too
 
 
 def paper(
@@ -152,13 +153,13 @@ def guarded(
         )
 
     first = climb(values, held, max(1, round(SHARE_ON_G * max_iter)), 0, aloud=True)
-    least = GROWTH * left_out_error(first.values, X, y, workspace, jitter)
+    squares = left_out_squares(first.values, X, y, workspace, jitter)
     best, spent = first, 0
     while best.run.outcome != "failed" and best.run.iterations < max_iter:
         done = best.run.iterations
         most = max_iter - done if best is not first else min(PROBE, max_iter - done)
         trial = climb(best.values, hold, most, done, aloud=False)
-        if left_out_error(trial.values, X, y, workspace, jitter) > least:
+        if _grown(squares, left_out_squares(trial.values, X, y, workspace, jitter)):
             spent = trial.run.evaluations
             if first.run.outcome == "limit reached":
                 best = best.then(climb(best.values, held, max_iter - done, done, aloud=True))
@@ -182,18 +183,27 @@ class Climb(NamedTuple):
         return Climb(following.values, self.run.then(following.run))
 
 
-def left_out_error(
+def left_out_squares(
     values: dict[str, Array], X: Array, y: Array, workspace: vshgp.Workspace, jitter: float = JITTER
-) -> float:
-    """The mean squared leave-one-out residual of f; infinite where the bound cannot be evaluated."""
+) -> Array:
+    """The squared leave-one-out residuals of f (n,); infinite where the bound cannot be evaluated."""
     try:
         with np.errstate(all="ignore"):
             state = vshgp.evaluate(values, X, y, workspace, jitter)
             residuals = vshgp.left_out_residuals(state, y, float(values["mu0"]), slice(None))
     except LinAlgError:
-        return np.inf
-    error = float(np.mean(residuals**2))
-    return error if np.isfinite(error) else np.inf
+        return np.full(len(y), np.inf)
+    return np.where(np.isfinite(residuals), residuals**2, np.inf)
+
+
+def _grown(before: Array, after: Array) -> bool:
+    """Whether squared residuals grew, by more than a little and than chance: that of all rows is the same."""
+    if not np.isfinite(after).all():
+        return True
+    growth = after - before
+    chance = float(growth.std()) / np.sqrt(len(growth))
+    mean = float(growth.mean())
+    return mean > (GROWTH - 1.0) * float(before.mean()) and mean > CHANCE * chance
 
 
 class _Envelope:
