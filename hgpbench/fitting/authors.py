@@ -32,6 +32,22 @@ def check_length(name: str, length: Length | None, recipe: str) -> None:
         return
     if recipe != "paper":
         raise ValueError(f'{name} is for optimizer="paper": the others find their own')
+    _check(name, length)
+
+
+def check_both(**lengths: Length | None) -> None:
+    """ValueError unless these first lengthscales are allowed, all of them given or none."""
+    missing = [name for name, length in lengths.items() if length is None]
+    if missing and len(missing) < len(lengths):
+        raise ValueError(
+            f"{missing[0]}=None is not allowed: {' and '.join(lengths)} are given both or not at all"
+        )
+    for name, length in lengths.items():
+        if length is not None:
+            _check(name, length)
+
+
+def _check(name: str, length: Length) -> None:
     if isinstance(length, str):
         write(length)
     else:

@@ -2,11 +2,13 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hgpbench.fitting import authors
+from hgpbench.fitting.authors import Length
 from hgpbench.fitting.batches import Batches, is_stored, left_in_file
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.fitting.kernels import Choice, check_kernels
@@ -28,6 +30,7 @@ from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
+LENGTHS = ("initial_lengthscale_f", "initial_lengthscale_g")
 KERNELS = ("s2_kf", "ell_f", "s2_kg", "ell_g", "mu0")
 
 
@@ -70,6 +73,12 @@ class SVSHGP(Estimator):
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
         goes on. 0 for the best of the grid as it is.
+    initial_lengthscale_f : float, str or None, default=None
+        Lengthscale of f to start from instead of a search, as in the paper, together with that of g: a number
+        in the units of the inputs, or text such as "0.5 sd" for standard deviations. Variances start at one
+        and mu_0 at log 0.25 then, as in the authors' release.
+    initial_lengthscale_g : float, str or None, default=None
+        Lengthscale of g, likewise.
     kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
         one with which a smaller fit predicts left-out training rows best.
@@ -104,6 +113,7 @@ class SVSHGP(Estimator):
     """
 
     reference = "Liu, Ong and Cai (2020), Large-scale heteroscedastic regression via Gaussian process"
+    shorthands: ClassVar = dict.fromkeys(LENGTHS, authors.write)
 
     def __init__(
         self,
@@ -119,6 +129,8 @@ class SVSHGP(Estimator):
         tol: float = 0.0,
         holdout: float = 0.0,
         n_restarts: int = N_RESTARTS,
+        initial_lengthscale_f: Length | None = None,
+        initial_lengthscale_g: Length | None = None,
         kernel: Choice = "se",
         noise_kernel: Choice = "se",
         n_jobs: int | None = None,
@@ -137,6 +149,8 @@ class SVSHGP(Estimator):
         self.tol = tol
         self.holdout = holdout
         self.n_restarts = n_restarts
+        self.initial_lengthscale_f = initial_lengthscale_f
+        self.initial_lengthscale_g = initial_lengthscale_g
         self.kernel = kernel
         self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
@@ -167,6 +181,7 @@ class SVSHGP(Estimator):
         check_at_least("n_inducing_f", self.n_inducing_f, 1)
         check_at_least("n_inducing_g", self.n_inducing_g, 1)
         check_options(self)
+        authors.check_both(**{name: getattr(self, name) for name in LENGTHS})
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         reporter = partial(self._reporter, callback)
@@ -183,8 +198,12 @@ class SVSHGP(Estimator):
         return {"max_iter": min(self.max_iter, FEW_STEPS)}
 
     def _first_values(self, batches: Batches, rng: np.random.Generator, run: Run) -> Start:
-        """Kernels and mu0 from two sparse GPs on a sample; inducing points by k-means on a larger one."""
+        """Kernels and mu0, given or from sparse GPs on a sample; inducing points by k-means on a larger."""
         X, y = batches.sample(FIRST_ROWS, rng)
+        if self.initial_lengthscale_f is not None:
+            lengths = (getattr(self, name) for name in LENGTHS)
+            Xm, Xu = (place(batches, m, rng) for m in self._sizes)
+            return Start(authors.values(X, self._scaling, *lengths) | {"Xm": Xm, "Xu": Xu}, 0)
         Xm, Xu = (inducing_points(X, min(m, FIRST_POINTS), rng) for m in self._sizes)
         memory = vshgp.Workspace(len(X), len(Xm), len(Xu), run, self._families)
         start = first_values(X, y, Xm, Xu, memory, rng, n_restarts=self.n_restarts, move_inducing=True)

@@ -5,7 +5,7 @@ import tracemalloc
 import h5py
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
@@ -30,7 +30,7 @@ def same_fit(found: SVSHGP, expected: SVSHGP) -> None:
 def test_on_toy_natural_gradients_pass_adam_and_come_to_vshgp():
     fold = open_source("toy").fold(Split(500, 100), seed=0)
     size = {"n_inducing_f": 20, "n_inducing_g": 20, "random_state": 0}
-    best = VSHGP(**size).fit(fold.X_train, fold.y_train).elbo_
+    best = VSHGP(**size, guard=False).fit(fold.X_train, fold.y_train).elbo_
     ends = {
         method: SVSHGP(**size, batch_size=50, max_iter=800, optimizer=method).fit(fold.X_train, fold.y_train)
         for method in ("ngd+adam", "adam")
@@ -163,8 +163,24 @@ def test_bad_data_in_a_file_are_refused(tmp_path):
         ("holdout", 0.9),
         ("batch_size", 0),
         ("n_jobs", 0),
+        ("initial_lengthscale_f", 0.5),  # without that of g
     ],
 )
 def test_parameters_out_of_range(name, bad):
     with pytest.raises(ValueError, match=name):
         SVSHGP(**{name: bad}).fit(*draw(30))
+
+
+def test_it_starts_from_given_lengthscales_instead_of_a_search():
+    X, y = draw(60)
+    brief = {"n_inducing_f": 10, "n_inducing_g": 5, "max_iter": 1, "learning_rate": 0.0, "random_state": 0}
+    given = SVSHGP(**brief, initial_lengthscale_f=3.0, initial_lengthscale_g="0.2 sd").fit(X, y)
+    assert_allclose(given.lengthscales_f_, 3.0)
+    assert_allclose(given.lengthscales_g_, 0.2 * X.std(axis=0))
+    assert given.signal_var_f_ == pytest.approx(y.var())
+    assert np.exp(given.noise_mean_) == pytest.approx(0.25 * y.var())
+    assert given.starts_ == []
+    assert SVSHGP(**brief).fit(X, y).starts_
+    bad = SVSHGP(**brief, initial_lengthscale_f=3.0, initial_lengthscale_g=0.0)
+    with pytest.raises(ValueError, match=r"initial_lengthscale_g=0\.0 is not allowed"):
+        bad.fit(X, y)
