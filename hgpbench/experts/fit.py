@@ -28,6 +28,7 @@ from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.optim import Callback, OptimResult
 
 TRIALS = 8  # experts that choose the initial values
+CONSTANT = 40  # iterations with constant noise, where these are all experts
 CLIMB = 5  # visits of each from the best of the grid
 G_LENGTHSCALES = (0.3, 1.0)  # of g, in terms of ``guess``
 
@@ -236,7 +237,9 @@ def first_values(rows: Rows, plan: Plan, pool: Pool[Owner], n_restarts: int) -> 
     """The shared parameters that suit some experts best: first those of f, then the lengthscales of g.
 
     Until the noise has been learned a bit, the bound does not tell which lengthscales suit it; and where
-    they start too long, it stays smooth.
+    they start too long, it stays smooth. Where all experts take part, f is first learned with constant noise:
+    what it does not explain yet would be taken for noise, and the guard would leave it at that. With more of
+    them this moves the inducing inputs of a few alone, and gains nothing.
     """
     layout, plain = shared_layout(rows.X.shape[1]), guess(rows.X, rows.y)["ell"]
     chosen = triers(len(plan.sizes), plan.lanes)
@@ -262,7 +265,10 @@ def first_values(rows: Rows, plan: Plan, pool: Pool[Owner], n_restarts: int) -> 
 
     start = contest(grid(rows.X, rows.y), judge, lambda trial: climb_from(shared(trial)), n_restarts)
     values = start.values if "ell_f" in start.values else shared(Trial(0.0, 0.0, start.values))
+    evaluations = len(chosen) * (start.evaluations + CLIMB * len(G_LENGTHSCALES))
+    if len(chosen) == len(plan.sizes):
+        flat, spent = search.constant_noise(pool, chosen, layout.pack(values), CONSTANT)
+        values, evaluations = layout.unpack(flat), evaluations + spent
     climbed = [climb_from(values | {"ell_g": stretch * plain}) for stretch in G_LENGTHSCALES]
     best = max(climbed, key=lambda one: one.bound)
-    evaluations = len(chosen) * (start.evaluations + CLIMB * len(climbed))
     return Start(best.values if np.isfinite(best.bound) else values, evaluations, start.tried)

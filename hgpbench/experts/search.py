@@ -11,23 +11,25 @@ import numpy as np
 
 from hgpbench.columns import Array
 from hgpbench.experts.contribution import total
-from hgpbench.experts.expert import LOCAL
+from hgpbench.experts.expert import LOCAL, of_f
 from hgpbench.experts.owner import Owner
 from hgpbench.experts.pool import Each, Pool
 from hgpbench.fitting.vshgp import SHARE_ON_LAMBDA
 from hgpbench.gp.cg import conjugate_gradients
 from hgpbench.gp.optim import Callback, Evaluation, Objective, OptimResult, lbfgs
 
+LOG_NO_VARIANCE = float(np.log(1e-8))  # of g
+
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """All experts as one function of one vector.
+    """Some experts as one function of one vector.
 
     In the vector are the local parameters (``names``) of each and, if these move too, the shared ones.
     """
 
     pool: Pool[Owner]
-    n_experts: int
+    numbers: Sequence[int]
     names: tuple[str, ...]
     moves_shared: bool
 
@@ -41,7 +43,7 @@ class Ensemble:
 
         def bound(x: Array) -> Evaluation:
             shared, parts = self._split(x, flat, sizes)
-            trials = self.pool.ask(Owner.trial, self._everyone, shared, self.names, Each(parts))
+            trials = self.pool.ask(Owner.trial, self.numbers, shared, self.names, Each(parts))
             summed = total([trial.bound for trial in trials])
             grads = [summed.grad if self.moves_shared else flat[:0], *(trial.own for trial in trials)]
             return Evaluation(summed.value, np.concatenate(grads), summed.jitter)
@@ -51,7 +53,7 @@ class Ensemble:
     def adopt(self, x: Array, flat: Array) -> Array:
         """Leave the experts at a vector; returns the shared parameters in it."""
         shared, parts = self._split(x, flat, [len(part) for part in self._parts()])
-        self.pool.ask(Owner.adopt, self._everyone, shared, self.names, Each(parts))
+        self.pool.ask(Owner.adopt, self.numbers, shared, self.names, Each(parts))
         return shared
 
     def _split(self, x: Array, flat: Array, sizes: Sequence[int]) -> tuple[Array, list[Array]]:
@@ -59,18 +61,41 @@ class Ensemble:
         return (x[:start] if start else flat), np.split(x[start:], np.cumsum(sizes)[:-1])
 
     def _parts(self) -> list[Array]:
-        return self.pool.ask(Owner.parts, self._everyone, self.names)
+        return self.pool.ask(Owner.parts, self.numbers, self.names)
 
-    @property
-    def _everyone(self) -> range:
-        return range(self.n_experts)
+
+def constant_noise(
+    pool: Pool[Owner], numbers: Sequence[int], flat: Array, max_iter: int
+) -> tuple[Array, int]:
+    """The kernel of f, its inducing inputs and mu0 that suit these experts if their noise is constant.
+
+    A process g without variance is mu0 everywhere. Returns the shared parameters, those of g as they were,
+    and evaluations; the inducing inputs stay with the experts.
+    """
+    of_g = slice(of_f(flat).stop, len(flat) - 1)
+    still = flat.copy()
+    still[of_g.start] = LOG_NO_VARIANCE
+    ensemble = Ensemble(pool, numbers, ("Xm",), moves_shared=True)
+    bound = ensemble.objective(still)
+
+    def held(x: Array) -> Evaluation:
+        value, grad, jitter = bound(x)
+        grad[of_g] = 0.0
+        return Evaluation(value, grad, jitter)
+
+    run = lbfgs(held, ensemble.start(still), max_iter=max_iter)
+    if run.outcome == "failed":
+        return flat, len(numbers) * run.evaluations
+    found = ensemble.adopt(run.x, still).copy()
+    found[of_g] = flat[of_g]
+    return found, len(numbers) * run.evaluations
 
 
 def climb(
     pool: Pool[Owner], n_experts: int, flat: Array, max_iter: int, callback: Callback | None
 ) -> OptimResult:
     """L-BFGS on everything, with a free mean of q(g_u); the result's vector is the shared parameters."""
-    ensemble = Ensemble(pool, n_experts, LOCAL, moves_shared=True)
+    ensemble = Ensemble(pool, range(n_experts), LOCAL, moves_shared=True)
     run = lbfgs(ensemble.objective(flat), ensemble.start(flat), max_iter=max_iter, callback=callback)
     return replace(run, x=ensemble.adopt(run.x, flat), evaluations=n_experts * run.evaluations)
 
@@ -82,7 +107,7 @@ def paper(
     first = max(1, round(SHARE_ON_LAMBDA * max_iter))
 
     def stage(names: tuple[str, ...], searches: int, before: OptimResult | None) -> OptimResult:
-        ensemble = Ensemble(pool, n_experts, names, moves_shared=before is not None)
+        ensemble = Ensemble(pool, range(n_experts), names, moves_shared=before is not None)
         done = 0 if before is None else before.iterations
 
         def report(step: int, _: int | None, value: float) -> None:

@@ -25,6 +25,7 @@ from hgpbench.prediction import Prediction
 
 EXPERT_SIZE, ALONE = 500, 1_000  # rows of an expert by default, and up to which one has all of them
 LENGTHS = ("initial_lengthscale_f", "initial_lengthscale_g")
+NOISE_FLOOR = 0.03
 WORTH_WORKERS = 2e10  # rows times squared inducing points and passes, below which processes only cost time
 
 
@@ -73,6 +74,10 @@ class DVSHGP(Estimator):
         expert's normal one, which the paper advises against. The latter asks all experts about all points.
     aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
+    noise_floor : float, default=0.03
+        Predict with no less noise than this share of the median noise variance of the training rows, where f
+        and g are aggregated: single rows may be called almost free of noise, and cost thousands of nats. 0
+        for none, as in the paper.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
     kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
@@ -112,6 +117,8 @@ class DVSHGP(Estimator):
         Variational parameters, the diagonals of Lambda of all experts, in the order of the training rows.
     inducing_f_, inducing_g_ : arrays of shape (M m_0, d) and (M u_0, d)
         Inducing inputs X_m and X_u of all experts.
+    noise_floor_ : float
+        The least noise variance e^g of a prediction, by the mean of g.
     kernel_, noise_kernel_ : str
         The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
@@ -146,6 +153,7 @@ class DVSHGP(Estimator):
         initial_lengthscale_g: Length | None = None,
         aggregate: Literal["fg", "y"] = "fg",
         aggregation: Literal["rbcm", "gpoe", "nearest"] = "rbcm",
+        noise_floor: float = NOISE_FLOOR,
         mean: MeanKind = "zero",
         kernel: Choice = "se",
         noise_kernel: Choice = "se",
@@ -166,6 +174,7 @@ class DVSHGP(Estimator):
         self.initial_lengthscale_g = initial_lengthscale_g
         self.aggregate = aggregate
         self.aggregation = aggregation
+        self.noise_floor = noise_floor
         self.mean = mean
         self.kernel = kernel
         self.noise_kernel = noise_kernel
@@ -185,6 +194,7 @@ class DVSHGP(Estimator):
             recipe = optimizers.write(self.optimizer).partition("(")[0]
             authors.check_length(name, getattr(self, name), recipe)
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
+        check_at_least("noise_floor", self.noise_floor, 0.0, float)
         check_memory("max_memory", self.max_memory)
         optimizers.read(self.optimizer)
         check_choice("mean", self.mean, MEAN_KINDS)
@@ -238,6 +248,9 @@ class DVSHGP(Estimator):
         self.lam_ = np.empty(n)
         self.lam_[shares.order] = self._experts.local("lam")
         self._tell(self._experts.shared)
+        floor = self.noise_floor * float(np.median(self._experts.noise))
+        self._least_g = float(np.log(floor)) if floor > 0.0 else -np.inf
+        self.noise_floor_ = floor * scaling.y_scale**2
 
     @property
     def inducing_f_(self) -> Array:
@@ -257,7 +270,8 @@ class DVSHGP(Estimator):
             mean, var = moments["y"]
             prediction = Prediction(mean, var, var.copy())
         else:
-            prediction = Prediction.mixture(*moments["f"], *moments["g"])
+            (f_mean, f_var), (g_mean, g_var) = moments["f"], moments["g"]
+            prediction = Prediction.mixture(f_mean, f_var, np.maximum(g_mean, self._least_g), g_var)
         return self._mean.add_to(prediction, X)
 
     def smaller(self, share: float) -> dict[str, object]:

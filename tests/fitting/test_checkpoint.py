@@ -21,7 +21,7 @@ class Stopped(Exception):
 
 FITS = {
     # The guard takes f back at the close of a window, every twelve steps; passes about the noise follow.
-    "dvshgp guarded": DVSHGP(**SMALL | {"random_state": 10}, optimizer="natural(n_passes=20)"),
+    "dvshgp guarded": DVSHGP(**SMALL, optimizer="natural(n_passes=20)"),
     "dvshgp to its limit": DVSHGP(**SMALL, optimizer="natural(n_passes=6, guard=false)"),
     "dvshgp, two workers": DVSHGP(
         **SMALL | {"n_experts": 20},

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
@@ -16,7 +17,7 @@ from hgpbench.experts.voices import Voice
 from hgpbench.fitting import checkpoint
 from hgpbench.gp import vshgp
 from hgpbench.la import JITTER
-from hgpbench.models import DVSHGP, Lbfgs, Paper, Passes
+from hgpbench.models import DVSHGP, VSGP, Lbfgs, Paper, Passes
 from tests.models.zoo import draw
 
 SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 0}
@@ -221,3 +222,30 @@ def test_a_noise_that_varies_quickly_is_learned_from_the_defaults() -> None:
     model = DVSHGP(random_state=0, n_jobs=1).fit(X, np.sin(X[:, 0]) + noise * rng.normal(size=600))
     log_noise = model.predict_dist(X).g_mean
     assert np.corrcoef(log_noise, np.log(noise**2))[0, 1] > 0.85
+
+
+@pytest.mark.parametrize("seed", [20, 21])
+def test_f_with_few_points_is_learned_before_the_noise(seed: int) -> None:
+    """Else what it does not explain yet is taken for noise, of which there is none here."""
+    X, y = make_friedman1(700, noise=0.0, random_state=seed)
+    data, Xs, ys = (X[:400], y[:400]), X[400:], y[400:]
+    models = VSGP(30, random_state=0), DVSHGP(n_inducing_f=30, n_inducing_g=20, random_state=0)
+    errors = [float(np.mean((model.fit(*data).predict(Xs) - ys) ** 2)) for model in models]
+    assert errors[1] < 1.5 * errors[0]  # with both learned at once 80 and 1,100 times as much
+
+
+def test_no_row_is_called_almost_free_of_noise() -> None:
+    """Rows that lie on a line by chance, say copies of each other, do not have others believed to."""
+    X, y = draw(300)
+    rows = np.r_[np.arange(300), np.repeat(np.arange(40), 5)]  # forty of them six times
+    copied = {"n_experts": 2, "n_inducing_f": 120, "n_inducing_g": 60, "random_state": 0}
+    without = DVSHGP(**copied, noise_floor=0.0).fit(X[rows], y[rows])
+    model = DVSHGP(**copied).fit(X[rows], y[rows])
+    assert without.noise_floor_ == 0.0
+    noise = np.exp(without.predict_dist(X).g_mean)
+    assert noise.min() < 0.5 * model.noise_floor_
+    found = np.exp(model.predict_dist(X).g_mean)
+    assert_allclose(found, np.maximum(noise, model.noise_floor_), rtol=1e-10)
+    assert 0.01 * np.median(noise) < model.noise_floor_ < 0.1 * np.median(noise)
+    with pytest.raises(ValueError, match=r"noise_floor=-0\.1 is not allowed"):
+        DVSHGP(noise_floor=-0.1).fit(X, y)
