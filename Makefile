@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types torture readme clean
+.PHONY: demo test lint types torture test-cluster readme clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,10 @@ types: $(READY)
 # Kills, crowds of commands, odd files and hostile models for TORTURE_MINUTES (20); TORTURE_SEED repeats a turn.
 torture: $(READY)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.torture
+
+# Lost, cut off, slow and full machines, with real schedulers and workers; as root each is a network namespace.
+test-cluster: $(READY)
+	HGPBENCH_TEST_CLUSTER=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
 
 # Puts what the README's commands print now in place of what it says that they print.
 readme: $(READY)

@@ -4,6 +4,7 @@ HgpbenchError
 ├── ConfigError   an experiment file or an option says something that is not allowed
 ├── DataError     a dataset cannot be obtained, read or understood
 ├── RecordError   a stored run is damaged or of another format
+├── ClusterError  a cluster cannot be reached or used, or was lost
 └── FitError      a model cannot be fitted
     ├── Refusal   a model declines a problem by design (too many rows, say): skipped, not failed
     └── Ended     a process that a fit needs was ended from outside: killed, not failed
@@ -30,6 +31,10 @@ class DataError(HgpbenchError):
 
 class RecordError(HgpbenchError):
     """A stored run is damaged or of another format."""
+
+
+class ClusterError(HgpbenchError):
+    """A cluster cannot be reached or used, or was lost."""
 
 
 class FitError(HgpbenchError, ValueError):

@@ -26,10 +26,11 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"la", "gp", "fitting", "experts", "prediction", "scaling", "columns", "errors"},
     "peers": {"models", "fitting", "prediction", "columns", "errors"},
     "data": BASE | {""},
-    "bench": BASE | {"models", "peers", "data", "config", "metrics", "prediction", "scaling", ""},
+    "cluster": {"errors", ""},
+    "bench": BASE | {"cluster", "models", "peers", "data", "config", "metrics", "prediction", "scaling", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
     "paper": BASE | {"report", "bench", "config", "data"},
-    "commands": BASE | {"config", "data", "models", "peers", "bench", "report", "paper", ""},
+    "commands": BASE | {"cluster", "config", "data", "models", "peers", "bench", "report", "paper", ""},
     "cli": {"commands", "errors", ""},
     "__main__": {"cli", "errors"},
     "columns": set(),
@@ -57,6 +58,8 @@ CONFINED = {
     "platformdirs": {"data"},
     "rich": {"commands", "data"},
     "psutil": {"bench"},
+    "dask": {"cluster"},
+    "distributed": {"cluster"},
     "yaml": {"yamltext", "paper"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -183,7 +186,7 @@ def test_dependencies_are_what_is_imported() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.split(r"[>=<]", text)[0] for text in project["dependencies"]}
     called = {"yaml": "pyyaml", "sklearn": "scikit-learn"}
-    optional = {"numba", *LIBRARIES}
+    optional = {"numba", "dask", "distributed", *LIBRARIES}
     roots = {name.split(".")[0] for path in MODULES for name in imports_of(path)}
     foreign = roots - optional - {"hgpbench", *sys.stdlib_module_names}
     assert {called.get(name, name) for name in foreign} == declared

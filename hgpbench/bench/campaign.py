@@ -9,10 +9,12 @@ from pathlib import Path
 from hgpbench.bench import costs, leftovers, plan, provenance
 from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
+from hgpbench.bench.dispatch import Dispatcher
 from hgpbench.bench.job import Job
 from hgpbench.bench.plan import Planned
 from hgpbench.bench.record import Record, Stamp
 from hgpbench.bench.supervise import Supervisor, Watcher
+from hgpbench.cluster import Cluster
 from hgpbench.config import Experiment
 
 
@@ -79,26 +81,44 @@ def prepare(experiment: Experiment, options: Options) -> Campaign:
     return Campaign(experiment, options, tuple(plan.states(jobs, options.results)), stamps)
 
 
-def perform(campaign: Campaign, watcher: Watcher, server: ForkServerContext) -> Tally:
-    """Write the manifest, run what is due, count how it ended."""
-    experiment, options = campaign.experiment, campaign.options
-    due = campaign.due
+def perform(campaign: Campaign, watcher: Watcher, where: ForkServerContext | Cluster) -> Tally:
+    """Write the manifest, run what is due, here or on a cluster, count how it ended."""
+    options, due = campaign.options, campaign.due
     _write_manifest(campaign)
     for item in campaign.planned:
         if item.state == "done":
             leftovers.sweep_finished(options.results / item.job.folder)
-    supervisor = Supervisor(
+    runner = _runner(campaign, watcher, where)
+    ended = runner.run(due)
+    return _tally(campaign.planned, due, ended, runner.taken)
+
+
+def _runner(
+    campaign: Campaign, watcher: Watcher, where: ForkServerContext | Cluster
+) -> Supervisor | Dispatcher:
+    """Who sees the runs to their records."""
+    experiment, options = campaign.experiment, campaign.options
+    origin = {**provenance.collect(plan.folders(experiment)[0]), "command": options.command}
+    if isinstance(where, Cluster):
+        return Dispatcher(
+            results=options.results,
+            limits=experiment.limits,
+            origin=origin,
+            watcher=watcher,
+            cluster=where,
+            fail_fast=options.fail_fast,
+            stamps=campaign.stamps,
+        )
+    return Supervisor(
         results=options.results,
         limits=experiment.limits,
-        origin={**provenance.collect(plan.folders(experiment)[0]), "command": options.command},
+        origin=origin,
         watcher=watcher,
-        server=server,
+        server=where,
         parallel=options.parallel,
         fail_fast=options.fail_fast,
         stamps=campaign.stamps,
     )
-    ended = supervisor.run(due)
-    return _tally(campaign.planned, due, ended, supervisor.taken)
 
 
 def estimate(campaign: Campaign) -> tuple[float, int]:

@@ -10,8 +10,8 @@ import ast
 import hashlib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
@@ -81,6 +81,31 @@ def of_foreign(address: Address, kind: type) -> Code:
     installed = sorted(root for root in roots if not _is_local_root(root, folders))
     versions = [f"{root} {' '.join(_versions(root))}" for root in installed]
     return _code([address.module], folders, versions, own)
+
+
+def local_files(code: Code) -> dict[str, Path]:
+    """The files of a code that are the user's own, by their modules: what another machine needs of him."""
+    return {file.module: Path(file.stamp[0]) for file in code.files if not _is_ours(file.module)}
+
+
+def digest_of(module: str) -> str | None:
+    """The hash of one of our modules as it is here; None where there is none of the name."""
+    path = _file(module, ())
+    return None if path is None else _read(module, _stamp(path)).digest
+
+
+def shipped_files(code: Code) -> dict[str, str]:
+    """The hashes of those modules of a code that are ours."""
+    return {file.module: file.digest for file in code.files if _is_ours(file.module)}
+
+
+def relocated(code: Code, own: Mapping[str, Path]) -> Code:
+    """The same code in the files of this machine, the user's own where they were put; see ``stands``."""
+    files = []
+    for file in code.files:
+        path = own.get(file.module) or _file(file.module, ())
+        files.append(replace(file, stamp=("", 0, 0) if path is None else _stamp(path)))
+    return Code(code.digest, tuple(files))
 
 
 def _code(

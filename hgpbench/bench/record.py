@@ -172,10 +172,10 @@ def read_arrays(folder: Path) -> Arrays:
         raise RecordError(f"{path}: unreadable ({error})") from error
 
 
-def stamp(folder: Path) -> Stamp | None:
-    """Which record lies in a folder, without reading it: each one is a new file."""
+def stamp(folder: Path, name: str = RECORD) -> Stamp | None:
+    """Which record (or other file) lies in a folder, without reading it: each one is a new file."""
     try:
-        found = (folder / RECORD).stat()
+        found = (folder / name).stat()
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns

@@ -13,12 +13,13 @@ from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from hgpbench import units
-from hgpbench.bench import child, forks, leftovers, locks, logs, orphans, replacement
+from hgpbench.bench import child, forks, logs, orphans
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Listener, Told
+from hgpbench.bench.held import Held, hold
 from hgpbench.bench.job import Job
 from hgpbench.bench.memory import resident
 from hgpbench.bench.record import Record, Stamp, Status
@@ -44,6 +45,7 @@ class Watcher(Protocol):
     def started(self, job: Job) -> None: ...
     def progressed(self, job: Job, told: Told) -> None: ...
     def finished(self, job: Job, record: Record | None) -> None: ...
+    def noted(self, line: str) -> None: ...
 
 
 @dataclass
@@ -51,13 +53,11 @@ class _Run:
     """A process under way."""
 
     job: Job
-    folder: Path
-    place: Path  # where it works: its folder, or beside a finished result that it is to replace
+    held: Held
     attempt: str
     process: BaseProcess
     server: int | None  # the process that forked it, and tells how it ended
     listener: Listener  # progress comes in; the end of its channel tells the run that we are gone
-    lock: IO[str]
     started: float
     weighed: float = 0.0  # when its memory was looked at last
     peak: int = 0
@@ -82,7 +82,7 @@ class Supervisor:
     def run(self, jobs: list[Job]) -> dict[str, Record | None]:
         """Run all jobs; records by identity, None for one that another process is running."""
         waiting, ended = deque(jobs), dict[str, Record | None]()
-        with _signals() as arrived:
+        with signals_noted() as arrived:
             try:
                 while waiting or self._running:
                     while waiting and len(self._running) < self.parallel:
@@ -110,25 +110,19 @@ class Supervisor:
         return ended
 
     def _start(self, job: Job, ended: dict[str, Record | None]) -> None:
-        folder = (self.results / job.folder).absolute()  # whatever directory the model changes to
-        lock = locks.hold(locks.of_run(folder))
-        record = self._run_since(job, folder) if lock else None
-        if lock is None or record is not None:
-            if lock is not None:
-                lock.close()
+        held = hold(self.results, job, self.stamps.get(job.identity))
+        if not isinstance(held, Held):
+            if held is not None:
                 self.taken.add(job.identity)
-            ended[job.identity] = record
-            self.watcher.finished(job, record)
+            ended[job.identity] = held
+            self.watcher.finished(job, held)
             return
-        place = replacement.place(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        leftovers.sweep_parts(place)
         attempt = uuid.uuid4().hex
         ours, theirs = socket.socketpair()
         with theirs:
-            process = self._launch(place, job, {**self.origin, "attempt": attempt}, theirs)
+            process = self._launch(held.place, job, {**self.origin, "attempt": attempt}, theirs)
         number, now = forks.server_number(), time.monotonic()
-        self._running.append(_Run(job, folder, place, attempt, process, number, Listener(ours), lock, now))
+        self._running.append(_Run(job, held, attempt, process, number, Listener(ours), now))
         self.watcher.started(job)
 
     def _launch(self, *details: Any) -> BaseProcess:
@@ -143,16 +137,8 @@ class Supervisor:
             time.sleep(POLL)
         raise FitError(f"no process could be started in {PATIENCE:g} s; is the machine short of memory?")
 
-    def _run_since(self, job: Job, folder: Path) -> Record | None:
-        """The record of a run that another process has finished since this one was planned."""
-        replacement.settle(folder)
-        if records.stamp(folder) == self.stamps.get(job.identity):
-            return None
-        record = records.find_at(folder, job.model, job.seed)
-        return None if record is None or record.status == "killed" else record
-
     def _look_after(self, run: _Run, ended: dict[str, Record | None]) -> None:
-        logs.shorten(run.place)
+        logs.shorten(run.held.place)
         told = run.listener.latest()
         if told is not None:
             self.watcher.progressed(run.job, told)
@@ -173,16 +159,15 @@ class Supervisor:
         own = forks.own()
         if own is not None:  # living runs keep what they start: what came to us is of this one
             orphans.end_adopted(own | self._before)
-        logs.shorten(run.place)
-        record = records.find(run.place)
+        logs.shorten(run.held.place)
+        record = records.find(run.held.place)
         if record is None or record.provenance.get("attempt") != run.attempt:
             record = self._record_for(run, status, reason)
             with suppress(OSError):  # a full disk: the row is told, and the run is due again
-                records.write(run.place, record)
-        replacement.conclude(run.folder, run.place, record)
+                records.write(run.held.place, record)
+        run.held.conclude(record)
         self._running.remove(run)
         run.listener.channel.close()
-        run.lock.close()
         ended[run.job.identity] = record
         self.watcher.finished(run.job, record)
 
@@ -196,7 +181,7 @@ class Supervisor:
             timings={"total_wall": time.monotonic() - run.started},
             peak_memory=run.peak or None,
             provenance={**self.origin, "attempt": run.attempt, "threads": job.threads},
-            log_tail=records.log_tail(run.place),
+            log_tail=records.log_tail(run.held.place),
         )
 
 
@@ -228,7 +213,7 @@ def _end_processes(process: BaseProcess) -> None:
 
 
 @contextmanager
-def _signals() -> Iterator[list[str]]:
+def signals_noted() -> Iterator[list[str]]:
     """Note SIGINT and SIGTERM in a list instead of dying of them: a loop can then end between two steps."""
     arrived: list[str] = []
 

@@ -1,13 +1,16 @@
 """Experiments one after the other, with a display: what ``run`` and ``reproduce`` share."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from multiprocessing.context import ForkServerContext
 
 import typer
 
+from hgpbench import cluster
 from hgpbench.bench import campaign
 from hgpbench.bench.campaign import Campaign, Tally
 from hgpbench.bench.supervise import Interrupted
+from hgpbench.cluster import Wanted
 from hgpbench.commands.display import RunDisplay
 from hgpbench.commands.endings import EXIT_INTERRUPTED, complain
 
@@ -24,15 +27,19 @@ def shortcomings(campaigns: Sequence[Campaign]) -> Iterator[str]:
             yield f"{name}: no better than the mean of the training targets, by SMSE: {'; '.join(told)}"
 
 
-def perform(campaigns: Sequence[Campaign], server: ForkServerContext) -> Tally:
-    """Run what is due, experiment by experiment; an interrupt ends the command with its own exit code."""
+def perform(campaigns: Sequence[Campaign], place: ForkServerContext | Wanted) -> Tally:
+    """Run what is due, experiment by experiment, by the server of this machine or on a cluster.
+
+    An interrupt ends the command with its own exit code.
+    """
     tally = Tally()
     try:
-        for prepared in campaigns:
-            with RunDisplay(prepared.experiment.name, len(prepared.due)) as display:
-                tally += campaign.perform(prepared, display, server)
-            if prepared.options.fail_fast and tally.failed:
-                break
+        with cluster.opened(place) if isinstance(place, Wanted) else nullcontext(place) as where:
+            for prepared in campaigns:
+                with RunDisplay(prepared.experiment.name, len(prepared.due)) as display:
+                    tally += campaign.perform(prepared, display, where)
+                if prepared.options.fail_fast and tally.failed:
+                    break
     except Interrupted as signal:
         complain(f"interrupted by {signal}; type the same command to continue")
         raise typer.Exit(EXIT_INTERRUPTED) from None

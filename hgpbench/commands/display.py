@@ -71,6 +71,11 @@ class RunDisplay:
         note = told.phase if told.bound is None else f"{told.phase}, bound {told.bound:.6g}"
         self._progress.update(self._tasks[job.identity], completed=told.step, total=told.total, note=note)
 
+    def noted(self, line: str) -> None:
+        """Something that concerns a run or a worker, and ends neither: one line that stays."""
+        with suppress(OSError):
+            self._console.print(f"[yellow]note[/]     {escape(printable(line)[:_LONGEST])}", soft_wrap=True)
+
     def finished(self, job: Job, record: Record | None) -> None:
         """A run ended: one line that stays."""
         task = self._tasks.pop(job.identity, None)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from hgpbench.cluster import Wanted
 from hgpbench.errors import ConfigError
 
 Repeats = Annotated[
@@ -30,6 +31,23 @@ Wide = Annotated[
     bool, typer.Option("--wide", help="All columns, also those that the terminal has no room for.")
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The results folder.")]
+OnCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: tcp://HOST:PORT, or local:N for N workers here.",
+    ),
+]
+SchedulerFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Run on the Dask cluster whose scheduler wrote this file."),
+]
+TlsCa = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Certificates that the cluster is trusted by.")
+]
+TlsCert = Annotated[Path | None, typer.Option(metavar="FILE", help="Our certificate for the cluster.")]
+TlsKey = Annotated[Path | None, typer.Option(metavar="FILE", help="The key of our certificate.")]
 
 
 _MOST_SEEDS = 100_000
@@ -48,6 +66,28 @@ def chosen_seeds(repeats: int | None, seeds: str | None) -> tuple[int, ...] | No
     if seeds is not None:
         return _parsed(seeds)
     return tuple(range(repeats)) if repeats else None
+
+
+def chosen_cluster(
+    jobs: int,
+    address: str | None,
+    scheduler_file: Path | None,
+    ca: Path | None,
+    cert: Path | None,
+    key: Path | None,
+) -> Wanted | None:
+    """The cluster asked for, if any."""
+    if address is None and scheduler_file is None:
+        if ca is not None or cert is not None or key is not None:
+            raise ConfigError("--tls-ca, --tls-cert and --tls-key are for a cluster; name it by --cluster")
+        return None
+    if jobs != 1:
+        raise ConfigError(
+            "--jobs is for this machine; a worker of a cluster does as many runs as it has threads for"
+        )
+    wanted = Wanted(address, scheduler_file, ca, cert, key)
+    wanted.check()
+    return wanted
 
 
 def command_line() -> str:

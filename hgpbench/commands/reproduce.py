@@ -10,13 +10,19 @@ from hgpbench.commands.endings import EXIT_FAILED_RUNS, say
 from hgpbench.commands.options import (
     DryRun,
     Jobs,
+    OnCluster,
     Out,
     PlanAsJson,
     Quick,
     Repeats,
+    SchedulerFile,
     Seeds,
     Threads,
+    TlsCa,
+    TlsCert,
+    TlsKey,
     check_json,
+    chosen_cluster,
     chosen_seeds,
     command_line,
 )
@@ -40,6 +46,11 @@ def reproduce(
     dry_run: DryRun = False,
     as_json: PlanAsJson = False,
     out: Out = Path("results"),
+    cluster: OnCluster = None,
+    scheduler_file: SchedulerFile = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
 ) -> None:
     """Run the paper's experiments, draw its figures, and check its claims.
 
@@ -50,7 +61,8 @@ def reproduce(
 
     check_json(as_json, dry_run)
     choice = choose(names or (), quick)
-    server = None if dry_run else forks.warm()
+    wanted = chosen_cluster(jobs, cluster, scheduler_file, tls_ca, tls_cert, tls_key)
+    server = None if dry_run or wanted is not None else forks.warm()
     from hgpbench.bench.campaign import Options, prepare
     from hgpbench.commands import campaigns
     from hgpbench.commands.show import show_plans
@@ -59,7 +71,7 @@ def reproduce(
         results=out,
         seeds=chosen_seeds(repeats, seeds),
         threads=threads,
-        parallel=jobs,
+        parallel=wanted.local or 1 if wanted is not None else jobs,
         retry_failed=True,
         command=command_line(),
     )
@@ -67,10 +79,11 @@ def reproduce(
     prepared = [prepare(experiment, options) for experiment in choice.experiments]
     for line in (*choice.replaced, *choice.missing):
         say(line, err=True)
-    if server is None:  # a dry run
+    place = server or wanted
+    if dry_run or place is None:
         show_plans(prepared, as_json)
         return
-    tally = campaigns.perform(prepared, server)
+    tally = campaigns.perform(prepared, place)
     write_report(out, plot=True, html=True, names=[experiment.name for experiment in choice.experiments])
     say(str(tally), err=True)
     if tally.failed or choice.missing:

@@ -10,13 +10,19 @@ from hgpbench.commands.endings import EXIT_FAILED_RUNS, say
 from hgpbench.commands.options import (
     DryRun,
     Jobs,
+    OnCluster,
     Out,
     PlanAsJson,
     Quick,
     Repeats,
+    SchedulerFile,
     Seeds,
     Threads,
+    TlsCa,
+    TlsCert,
+    TlsKey,
     check_json,
+    chosen_cluster,
     chosen_seeds,
     command_line,
 )
@@ -54,6 +60,11 @@ def run(
         bool, typer.Option("--fail-fast", help="Start nothing more after the first failure.")
     ] = False,
     out: Out = Path("results"),
+    cluster: OnCluster = None,
+    scheduler_file: SchedulerFile = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
 ) -> None:
     """Run experiments; what is done already is not run again.
 
@@ -64,7 +75,9 @@ def run(
 
     check_json(as_json, dry_run)
     experiments = [config.load(name, quick) for name in configs]
-    server = None if dry_run else forks.warm()  # loads the heavy libraries beside us
+    wanted = chosen_cluster(jobs, cluster, scheduler_file, tls_ca, tls_cert, tls_key)
+    # Loads the heavy libraries beside us.
+    server = None if dry_run or wanted is not None else forks.warm()
     from hgpbench.bench.campaign import Options, prepare
     from hgpbench.commands import campaigns
     from hgpbench.commands.show import show_plans
@@ -74,7 +87,7 @@ def run(
         seeds=chosen_seeds(repeats, seeds),
         only=tuple(only or ()),
         threads=threads,
-        parallel=jobs,
+        parallel=wanted.local or 1 if wanted is not None else jobs,
         force=force,
         retry_failed=retry_failed,
         fail_fast=fail_fast,
@@ -82,10 +95,11 @@ def run(
     )
     # Every experiment is checked before any of them starts.
     prepared = [prepare(experiment, options) for experiment in experiments]
-    if server is None:  # a dry run
+    place = server or wanted
+    if dry_run or place is None:
         show_plans(prepared, as_json)
         return
-    tally = campaigns.perform(prepared, server)
+    tally = campaigns.perform(prepared, place)
     say(str(tally))
     for line in campaigns.shortcomings(prepared):
         say(line, err=True)  # standard output is the tally alone, which scripts read

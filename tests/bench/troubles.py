@@ -280,3 +280,29 @@ class NoRoom(Plain):
         files.replacing = full
         super().fit(X, y)
         return self
+
+
+class Continues(Plain):
+    """Leaves a checkpoint and waits; where it finds one, it goes on from it."""
+
+    def fit(self, X: Any, y: Any, *, checkpoint: Path | None = None) -> "Continues":
+        assert checkpoint is not None
+        if not checkpoint.exists():
+            checkpoint.write_text("89.5")
+            time.sleep(120)
+        self.resumed_seconds_ = float(checkpoint.read_text())
+        super().fit(X, y)
+        return self
+
+
+class KillsEverybody(Plain):
+    """Kills the worker of a cluster that it runs on: whatever the processes between them are."""
+
+    def fit(self, X: Any, y: Any) -> "KillsEverybody":
+        number = os.getpid()
+        while "spawn_main" not in Path(f"/proc/{number}/cmdline").read_text():
+            stat_line = Path(f"/proc/{number}/stat").read_text()
+            number = int(stat_line.rpartition(")")[2].split()[1])
+        os.kill(number, signal.SIGKILL)
+        time.sleep(60)
+        return self

@@ -1,0 +1,307 @@
+"""A Dask cluster as hgpbench sees it: the one door to ``dask.distributed``.
+
+Dask keeps the workers, tells which of them live, and carries messages; which of our tasks goes where is ours
+to say, as it follows from limits and shards that Dask does not know. Its messages are pickles: whoever can
+send one to a scheduler or a worker can run anything there. So workers of our own listen to this machine
+alone, and those of others are reached by TLS where that is asked for.
+"""
+
+import logging
+import os
+import pickle
+import platform
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import hgpbench
+from hgpbench.errors import ClusterError
+
+LOOPBACK = "127.0.0.1"
+PATIENCE = 30.0  # seconds for a scheduler or a worker to answer
+MOST_LOCAL = 256  # workers of our own
+ALIKE = ("numpy", "scipy", "scikit-learn")  # packages that numbers depend on, beside Python and hgpbench
+_LOCAL = re.compile(r"local:(\d{1,4})")
+_REMOTE = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")
+_ALLOWED = "tcp://HOST:PORT, tls://HOST:PORT or local:N"
+_HANDLED = (OSError, TimeoutError, ValueError, RuntimeError)  # what Dask raises for a peer that is gone
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which cluster is asked for, and the files of TLS."""
+
+    address: str | None = None  # or a scheduler's file
+    scheduler_file: Path | None = None
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    @property
+    def local(self) -> int | None:
+        """How many workers of our own; None for somebody else's cluster."""
+        found = _LOCAL.fullmatch(self.address or "")
+        return int(found[1]) if found else None
+
+    def check(self) -> None:
+        """ClusterError unless this can be a cluster."""
+        if (self.address is None) == (self.scheduler_file is None):
+            raise ClusterError("name the cluster by --cluster or by --scheduler-file, one of them")
+        if self.local is not None and not 1 <= self.local <= MOST_LOCAL:
+            raise ClusterError(
+                f"--cluster {self.address}: from 1 to {MOST_LOCAL} workers can be started here"
+            )
+        if self.address is not None and self.local is None and not _REMOTE.fullmatch(self.address):
+            raise ClusterError(f"--cluster {self.address!r:.80} is no cluster; write {_ALLOWED}")
+        files = {"--tls-ca": self.ca, "--tls-cert": self.cert, "--tls-key": self.key}
+        missing = [name for name, path in files.items() if path is None]
+        if missing and len(missing) < len(files):
+            raise ClusterError(f"TLS needs all of {', '.join(files)}; {', '.join(missing)} is missing")
+        for name, path in {**files, "--scheduler-file": self.scheduler_file}.items():
+            if path is not None and not path.is_file():
+                raise ClusterError(f"{name} {path}: no such file")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What a worker says that it has."""
+
+    threads: int
+    memory: int | None  # bytes
+
+
+class Cluster:
+    """A connection to a scheduler, for as long as ``opened`` lasts."""
+
+    def __init__(self, client: Any, title: str) -> None:
+        self._client, self.title = client, title
+
+    def workers(self) -> dict[str, Worker]:
+        """The workers by address; ClusterError where the scheduler is gone."""
+        try:
+            found = self._client.sync(
+                self._client.scheduler.identity, n_workers=-1, callback_timeout=PATIENCE
+            )
+        except _HANDLED as error:
+            raise self._gone() from error
+        if self._client.status != "running":
+            raise self._gone()
+        return {
+            address: Worker(int(about["nthreads"]), about.get("memory_limit") or None)
+            for address, about in found["workers"].items()
+            if about.get("status", "running") == "running"
+        }
+
+    def start(self, address: str, task: Callable[..., Any], *details: Any) -> Any:
+        """Have a worker do something in one of its threads: a future, which ends with that worker alone."""
+        call = pickle.dumps((task, details), protocol=5)
+        return self._client.submit(
+            _perform, call, workers=[address], allow_other_workers=False, retries=0, pure=False
+        )
+
+    def ask(self, addresses: Iterable[str], task: Callable[..., Any], *details: Any) -> dict[str, Any]:
+        """Answers of workers, also of busy ones; an exception stands for that of one which cannot."""
+        call, wanted = pickle.dumps((task, details), protocol=5), list(addresses)
+        if not wanted:
+            return {}
+        question = partial(self._client.run, _perform, call, workers=wanted, on_error="return")
+        try:
+            answers: dict[str, Any] = self._client.sync(question, callback_timeout=PATIENCE)
+        except _HANDLED as error:
+            return dict.fromkeys(wanted, error)
+        return answers
+
+    def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
+        """Hear what workers tell about a topic; on another thread."""
+        self._client.subscribe_topic(topic, lambda event: hear(event[1]))
+
+    def hush(self, topic: str) -> None:
+        """Hear no more of a topic."""
+        with _unlogged():
+            self._client.unsubscribe_topic(topic)
+
+    def check(self, addresses: Iterable[str]) -> dict[str, str]:
+        """What keeps workers from being used, in one line each: other versions, or no hgpbench at all."""
+        here, told = versions(), self.ask(addresses, versions)
+        return {address: line for address, found in told.items() if (line := _difference(here, found))}
+
+    def _gone(self) -> ClusterError:
+        return ClusterError(
+            f"the scheduler of {self.title} is gone, or cannot be reached any more; "
+            "what is finished is kept: start it again, and type the same command to continue"
+        )
+
+
+def answer_of(future: Any) -> Any:
+    """What a task has answered; ClusterError where its worker has ended, or has raised something."""
+    try:
+        if future.status == "error":
+            error = future.exception(timeout=PATIENCE)
+            raise ClusterError(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]:.300}")
+        return future.result(timeout=PATIENCE)
+    except (*_HANDLED, CancelledError) as error:
+        raise ClusterError(f"its answer was lost ({type(error).__name__})") from error
+
+
+def versions() -> dict[str, str]:
+    """Versions that must be the same on both sides."""
+    return {
+        "hgpbench": hgpbench.__version__,
+        "Python": platform.python_version(),
+        **{name: metadata.version(name) for name in ALIKE},
+    }
+
+
+def _difference(here: dict[str, str], there: Any) -> str | None:
+    if isinstance(there, ModuleNotFoundError):
+        return f"has no module {there.name}; install hgpbench {hgpbench.__version__} there"
+    if not isinstance(there, dict):
+        lines = str(there).splitlines() or [type(there).__name__]
+        return f"cannot say what is installed there ({type(there).__name__}: {lines[0]:.200})"
+    other = [
+        f"{name} {there.get(name)} and not {own}" for name, own in here.items() if there.get(name) != own
+    ]
+    return f"has {', '.join(other)}; install the same versions on both sides" if other else None
+
+
+@contextmanager
+def opened(wanted: Wanted) -> Iterator[Cluster]:
+    """A cluster to use; our own workers end with the context, those of others stay."""
+    wanted.check()
+    distributed = _library()
+    with _started(distributed, wanted) as (address, title, security):
+        try:
+            client = distributed.Client(
+                address, security=security, timeout=PATIENCE / 3, set_as_default=False, name="hgpbench"
+            )
+        except (*_HANDLED, TypeError) as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ClusterError(
+                f"{title}: no scheduler of Dask answers ({reason:.300}); is it running, and is the address "
+                "right, also whether TLS is used?"
+            ) from error
+        try:
+            yield Cluster(client, title)
+        finally:
+            with _unlogged():
+                client.close(timeout=2.0)
+
+
+def _library() -> Any:
+    """Dask, told to keep its own log to itself: what goes wrong is told in our lines."""
+    try:
+        import dask
+        import distributed
+    except ImportError:
+        raise ClusterError("clusters need dask.distributed: pip install 'hgpbench[cluster]'") from None
+    for name in ("distributed", "tornado"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    # A checkpoint that travels with its run is meant to.
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"})
+    return distributed
+
+
+@contextmanager
+def _started(distributed: Any, wanted: Wanted) -> Iterator[tuple[Any, str, Any]]:
+    """Where the scheduler is; its name in messages; the keys to it."""
+    security = _security(distributed, wanted)
+    if wanted.local is None:
+        where = wanted.address or _address_in(wanted.scheduler_file)
+        yield where, wanted.address or str(wanted.scheduler_file), security
+        return
+    threads = max(1, (os.cpu_count() or 1) // wanted.local)
+    cluster = distributed.LocalCluster(
+        n_workers=wanted.local,
+        threads_per_worker=threads,
+        processes=True,
+        host=LOOPBACK,
+        protocol="tcp://" if security is None else "tls://",
+        security=security,
+        dashboard_address=f"{LOOPBACK}:0",
+        silence_logs=logging.CRITICAL + 1,
+    )
+    try:
+        yield cluster.scheduler_address, f"local:{wanted.local}", security
+    finally:
+        with _unlogged():
+            cluster.close(timeout=PATIENCE)
+
+
+def _security(distributed: Any, wanted: Wanted) -> Any:
+    """Keys for every part; None leaves them to the configuration of Dask."""
+    if wanted.ca is None:
+        return None
+    pair = {"cert": str(wanted.cert), "key": str(wanted.key)}
+    roles = ("client", "scheduler", "worker")
+    named = {f"tls_{role}_{part}": path for role in roles for part, path in pair.items()}
+    return distributed.Security(tls_ca_file=str(wanted.ca), require_encryption=True, **named)
+
+
+def _address_in(path: Path | None) -> str:
+    import json
+
+    try:
+        return str(json.loads(Path(str(path)).read_text(encoding="utf-8"))["address"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ClusterError(
+            f"--scheduler-file {path}: is not what `dask scheduler --scheduler-file` writes ({error!r:.100})"
+        ) from None
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Peers that are gone need no words when we are going ourselves."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    except _HANDLED:
+        return
+    finally:
+        logging.disable(before)
+
+
+def _perform(call: bytes) -> Any:
+    """On a worker: what ``start`` and ``ask`` asked for."""
+    task, details = pickle.loads(call)
+    return task(*details)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The task that this thread of a worker is at."""
+
+    home: Path  # a folder that goes with the worker
+    _worker: Any
+    _key: str
+
+    def tell(self, topic: str, message: dict[str, Any]) -> None:
+        """Say something to who listens; of plain numbers and words."""
+        self._worker.loop.add_callback(self._worker.log_event, topic, message)
+
+    def is_wanted(self) -> bool:
+        """Whether anybody still waits for the answer."""
+        found = self._worker.state.tasks.get(self._key)
+        return found is not None and found.state in ("executing", "long-running")
+
+
+def task() -> Task:
+    """The one that this thread of a worker is at."""
+    from distributed.worker import get_worker, thread_state
+
+    return Task(home(), get_worker(), thread_state.key)
+
+
+def home() -> Path:
+    """On a worker, a folder that goes with it."""
+    from distributed.worker import get_worker
+
+    folder = Path(get_worker().local_directory) / "hgpbench"
+    folder.mkdir(exist_ok=True)
+    return folder
