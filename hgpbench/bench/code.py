@@ -73,14 +73,15 @@ def of_shipped(module: str, needs: tuple[str, ...] = ()) -> Code:
     return _code([module], (), [f"{name} {_version(name)}" for name in needs])
 
 
-def of_foreign(address: Address, kind: type) -> Code:
-    """The code of somebody else's class."""
+def of_foreign(address: Address, kind: type, others: tuple[str, ...] = ()) -> Code:
+    """The code of somebody else's class, and of other modules that take part."""
     folders = (*address.folders, *sys.path)
     own = {address.module: Path(address.file)} if address.file else {}
-    roots = {name.partition(".")[0] for name in (address.module, str(kind.__module__))} - own.keys()
+    modules = (address.module, str(kind.__module__), *others)
+    roots = {name.partition(".")[0] for name in modules} - own.keys()
     installed = sorted(root for root in roots if not _is_local_root(root, folders))
     versions = [f"{root} {' '.join(_versions(root))}" for root in installed]
-    return _code([address.module], folders, versions, own)
+    return _code([address.module, *others], folders, versions, own)
 
 
 def local_files(code: Code) -> dict[str, Path]:

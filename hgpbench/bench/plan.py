@@ -99,11 +99,16 @@ def _job(
 ) -> Job:
     """The job of an entry, with the first seed."""
     model = _model(entry, experiment)
+    params = arguments(entry, model, experiment.document)
+    try:
+        model = estimators.complete(model, params)
+    except ConfigError as error:
+        raise ConfigError(f"{_place(entry, experiment)}: {error}") from None
     return Job(
         experiment=experiment.name,
         label=entry.label,
         model=model.name,
-        params=arguments(entry, model, experiment.document),
+        params=params,
         seed=0,
         dataset=dataset,
         split=split,
@@ -118,8 +123,12 @@ def _model(entry: Entry, experiment: Experiment) -> Model:
     try:
         return estimators.find(entry.model, folders(experiment))
     except ConfigError as error:
-        at = experiment.document.where(("models", entry.base, "model"))
-        raise ConfigError(f"{at}: models.{entry.base}: {error}") from None
+        raise ConfigError(f"{_place(entry, experiment)}: {error}") from None
+
+
+def _place(entry: Entry, experiment: Experiment) -> str:
+    """Where an experiment file names the model of an entry."""
+    return f"{experiment.document.where(('models', entry.base, 'model'))}: models.{entry.base}"
 
 
 def _templates(experiment: Experiment, jobs: Sequence[Job]) -> dict[str, Job]:

@@ -5,15 +5,18 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import is_dataclass
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from hgpbench.bench.estimators import SEED_PARAMETER, Model
+from hgpbench.bench import foreign, objects
+from hgpbench.bench.estimators import NOISE, SEED_PARAMETER, Model
 from hgpbench.config import Entry
 from hgpbench.config.yamlfile import Document
 from hgpbench.errors import ConfigError
+from hgpbench.peers.wrapped import NOISES
 from hgpbench.words import nearest
 
 # What evaluating an annotation may raise: a name that only a type checker imports, and worse.
@@ -31,12 +34,16 @@ def arguments(entry: Entry, model: Model, document: Document) -> dict[str, Any]:
     for part, values in (("models", entry.given), ("sweep", entry.params)):
         for name, value in values.items():
             where = f"{document.where((part, entry.base, name))}: {part}.{entry.base}.{name}"
+            if name == NOISE and model.address is not None and name not in allowed:
+                given[name] = _noise(value, where)
+                continue
             _check_name(name, list(allowed), entry.model, model, where)
             given[name] = _given(value, allowed[name], model, where)
+    wrapped = {NOISE: given[NOISE]} if NOISE in given and NOISE not in allowed else {}
     return {
         name: given[name] if name in given else _default(parameter, entry.model, at)
         for name, parameter in allowed.items()
-    }
+    } | wrapped
 
 
 def _allowed(model: str, kind: type[Any], at: str) -> dict[str, inspect.Parameter]:
@@ -69,8 +76,31 @@ def _check_name(name: str, allowed: list[str], called: str, model: Model, where:
         )
 
 
+def _noise(value: Any, where: str) -> str:
+    """How to put a normal about a mean."""
+    if value not in NOISES:
+        raise ConfigError(f"{where}: {value!r:.60} is not allowed; allowed: {', '.join(NOISES)}")
+    return str(value)
+
+
+def _object(value: Any, parameter: inspect.Parameter, model: Model, where: str) -> Any:
+    """A mapping that stands for an object, kept as it is once the object could be made and is of the type."""
+    if model.address is None:
+        raise ConfigError(f"{where}: a model of hgpbench takes no objects; allowed: numbers, text, lists")
+    folders = tuple(map(Path, model.address.folders))
+    try:
+        with foreign.visiting(model.address.folders):
+            made = objects.made(value, folders)
+            _checked(made, _hint(parameter.annotation, model.kind), where)
+    except ConfigError as error:
+        raise ConfigError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+    return value
+
+
 def _given(value: Any, parameter: inspect.Parameter, model: Model, where: str) -> Any:
     """A value of the config as the signature's type, in its one spelling."""
+    if objects.holds_object(value):
+        return _object(value, parameter, model, where)
     checked = _checked(value, _hint(parameter.annotation, model.kind), where)
     shorthands = getattr(model.kind, "shorthands", {}) if model.address is None else {}
     if parameter.name in shorthands and isinstance(checked, str):
@@ -91,7 +121,8 @@ def _default(parameter: inspect.Parameter, called: str, at: str) -> Any:
     for odd in _odd(parameter.default):
         raise ConfigError(
             f"{at}: the default of {called}'s parameter {parameter.name!r} is or has {odd}, which no record "
-            "can hold; give it a number, text or list here, or make the default None in the class"
+            "can hold; give it a number, text, list or {class: module:Class} here, or make the default None "
+            "in the class"
         )
     return parameter.default
 

@@ -1,9 +1,10 @@
 """Experiment files: YAML in, a frozen Experiment out, or one line that says what is wrong and where."""
 
 from hgpbench.config.experiment import MAX_RUNS, QUICK, Entry, Experiment, check, load
-from hgpbench.config.schema import Limits, SplitConfig, json_schema
+from hgpbench.config.schema import CLASS, Limits, SplitConfig, json_schema
 
 __all__ = [
+    "CLASS",
     "MAX_RUNS",
     "QUICK",
     "Entry",

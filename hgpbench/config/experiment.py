@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from hgpbench import shipped
 from hgpbench.config import mistakes, yamlfile
 from hgpbench.config.schema import (
+    CLASS,
     DatasetConfig,
     ExperimentConfig,
     Limits,
@@ -195,4 +196,7 @@ def _combinations(sweep: Sweep | None) -> Iterable[dict[str, Value]]:
 def _word(value: Value) -> str:
     if isinstance(value, list):
         return "+".join(_word(part) for part in value)
+    if isinstance(value, dict):
+        rest = [f"{name} {_word(part)}" for name, part in value.items() if name != CLASS]
+        return " ".join([str(value[CLASS]).rpartition(":")[2], *rest])
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,8 +1,11 @@
 """What pydantic says of a wrong experiment file, as one line with file, line, key and what is allowed."""
 
+from typing import Any
+
 from pydantic import BaseModel, ValidationError
 
 from hgpbench.config.schema import (
+    PARAMETER,
     DatasetConfig,
     ExperimentConfig,
     Limits,
@@ -28,8 +31,13 @@ _MAPPINGS: dict[str, type[BaseModel]] = {
 def explain(document: Document, error: ValidationError) -> str:
     """The problem that tells most, in one line."""
     problems = error.errors(include_url=False)
+
     # Of a union's complaints the one that got furthest into the file is the one that was meant.
-    first = max(problems, key=lambda p: (p["type"] == "extra_forbidden", len(_in_file(document, p["loc"]))))
+    def told(problem: Any) -> tuple[bool, int, bool]:
+        kind = problem["type"]
+        return kind == "extra_forbidden", len(_in_file(document, problem["loc"])), kind == "value_error"
+
+    first = max(problems, key=told)
     location = _in_file(document, first["loc"])
     where, key = document.where(location), ".".join(map(str, location)) or "the file"
     if first["type"] == "extra_forbidden":
@@ -66,11 +74,7 @@ def _describe(location: tuple[Key, ...]) -> str:
     """What a key may hold, in words."""
     location = location[1:] if location[:2] in {("quick", "models"), ("quick", "sweep")} else location
     if location[:1] == ("models",) and len(location) > 1:
-        return (
-            "a mapping of parameters, or nothing"
-            if len(location) == 2
-            else "a finite number, text, true, false, null, or a list"
-        )
+        return "a mapping of parameters, or nothing" if len(location) == 2 else PARAMETER
     if location[:1] == ("sweep",) and len(location) > 1:
         return "parameter: [values, ...], or a list of parameter mappings, none of them empty"
     mapping = _MAPPINGS.get(".".join(map(str, location[:-1])))

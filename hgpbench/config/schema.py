@@ -1,8 +1,10 @@
 """The keys of an experiment file and what each may hold."""
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -23,9 +25,36 @@ Bytes = Annotated[int, BeforeValidator(units.byte_count), _NUMBER_OR_TEXT]
 Scalar = bool | int | float | str | None
 # What is not finite has no place in JSON, and so none in the hash that identifies a run.
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Value = Scalar | list[Scalar]
+Value = Scalar | list[Any] | dict[str, Any]
 _Given = bool | int | Finite | str | None
-Given = _Given | list[_Given]
+
+
+def _object(value: Any) -> Any:
+    """A mapping that names a class and its parameters, or a list; in them again such, or plain values."""
+    if isinstance(value, dict):
+        named = value.get(CLASS)
+        if not isinstance(named, str) or named.count(":") != 1:
+            raise ValueError(
+                f"a mapping stands for an object and names its class: "
+                f"{{{CLASS}: module:Class, parameter: value}}"
+            )
+    parts = value.values() if isinstance(value, dict) else value
+    for part in parts:
+        if isinstance(part, dict | list):
+            _object(part)
+        elif not isinstance(part, Scalar) or (isinstance(part, float) and not math.isfinite(part)):
+            raise ValueError(f"{part!r:.60} is not allowed; allowed: {PARAMETER}")
+    return value
+
+
+CLASS = "class"  # the key by which a mapping names the class of an object
+PARAMETER = "a finite number, text, true, false, null, a list, or an object as {class: module:Class}"
+Given = (
+    _Given
+    | list[_Given]
+    | Annotated[dict[str, Any], AfterValidator(_object)]
+    | Annotated[list[Any], AfterValidator(_object)]
+)
 Name = Annotated[str, Field(pattern=_NAME, max_length=80)]
 DatasetName = Name | Annotated[str, Field(pattern=r"^[^:\s]+:[^:\s]+$")]
 Repeats = Annotated[int, Field(ge=1, le=1000)]

@@ -45,6 +45,8 @@ class LightGBM(Peer):
     ----------
     n_trees_ : tuple of two ints
         Trees of the mean and of the log noise variance.
+    noise_strength_ : float
+        Share of the second stage's deviations that the log noise variance keeps.
     """
 
     reference = "Ke et al. (2017), LightGBM: A highly efficient gradient boosting decision tree"
@@ -86,17 +88,14 @@ class LightGBM(Peer):
         )
         squares = noise.log_squares(residuals)
         n_noise, (predict, rows) = self._stopped(inputs, squares, rng)
-        self._rise = noise.level(residuals[rows], predict(inputs[rows]))
+        self._belief = noise.believed(residuals[rows], predict(inputs[rows]))
         self._mean = self._booster(inputs, target, n_mean)
         self._noise = self._booster(inputs, squares, n_noise)
-        self._bounds = noise.bounds_of(self._noise.predict, inputs)
-        self.n_trees_ = n_mean, n_noise
+        self.n_trees_, self.noise_strength_ = (n_mean, n_noise), self._belief.strength
 
     def _moments(self, X: Array) -> Prediction:
-        log_noise = self._noise.predict(X)
-        return Prediction.gaussian(
-            self._mean.predict(X), np.zeros(len(X)), noise.variance(log_noise, self._rise, self._bounds)
-        )
+        noise_var = self._belief.variance(self._noise.predict(X))
+        return Prediction.gaussian(self._mean.predict(X), np.zeros(len(X)), noise_var)
 
     def _stopped(
         self, X: Array, y: Array, rng: np.random.Generator

@@ -1,13 +1,14 @@
 """A noise variance from residuals: the second of two stages."""
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
+from hgpbench.fitting.calibration import STRENGTHS
 from hgpbench.models.base import Array
 
 FLOOR = 1e-6  # of the mean squared residual, under each: a zero has no logarithm
-FARTHEST = 50.0  # a log variance beyond the residuals' own by more is a slip of the regression
 
 
 def log_squares(residuals: Array) -> Array:
@@ -17,18 +18,29 @@ def log_squares(residuals: Array) -> Array:
     return np.log(np.maximum(squares, FLOOR * mean))
 
 
-def level(residuals: Array, shape: Array) -> float:
-    """What to add to a log variance so that it is likeliest: standardised squares are one on average."""
+class Belief(NamedTuple):
+    """A log variance: a level plus a share of what a regression of log squares says, within its bounds."""
+
+    level: float
+    strength: float
+    bounds: tuple[float, float]
+
+    def variance(self, shape: Array) -> Array:
+        """Noise variances from the regression's predictions."""
+        return np.exp(self.level + self.strength * np.clip(shape, *self.bounds))
+
+
+def believed(residuals: Array, shape: Array) -> Belief:
+    """The level and the strength that make left-out residuals likeliest, of predictions made without them.
+
+    The second regression may have learned from noise alone; then the noise is constant, at strength 0. At a
+    given strength the likeliest level has standardised squares that are one on average.
+    """
     squares = np.maximum(residuals**2, np.finfo(float).tiny)
-    return float(np.log(np.mean(np.exp(np.log(squares) - np.clip(shape, -FARTHEST, FARTHEST)))))
-
-
-def variance(shape: Array, rise: float, bounds: tuple[float, float]) -> Array:
-    """The variances of log variances, which go no further than those of the rows that were learned from."""
-    return np.exp(np.clip(shape, *bounds) + rise)
-
-
-def bounds_of(predict: Callable[[Array], Array], X: Array) -> tuple[float, float]:
-    """The least and the largest log variance at the rows of ``X``."""
-    shape = predict(X)
-    return float(shape.min()), float(shape.max())
+    best, least = Belief(float(np.log(squares.mean())), 0.0, (0.0, 0.0)), np.inf
+    for strength in STRENGTHS:
+        level = float(logsumexp(np.log(squares) - strength * shape) - np.log(len(squares)))
+        loss = level + strength * float(shape.mean())
+        if loss < least:
+            best, least = Belief(level, strength, (float(shape.min()), float(shape.max()))), loss
+    return best
