@@ -84,7 +84,7 @@ def execute(job: Job, origin: dict[str, Any], progress: Progress, checkpoint: Pa
         fit=outcome(model) | {"resumed_after": before},
         provenance={**origin, "blas": pools, "threads": job.threads},
     )
-    return record, arrays(fold, source.columns, prediction, model, scaling)
+    return record, arrays(fold, fold.columns or source.columns, prediction, model, scaling)
 
 
 def scaled(fold: Fold, scaling: Scaling | None) -> tuple[Array, Array, Array]:

@@ -43,7 +43,7 @@ def make(experiment: Experiment, seeds: Sequence[int], only: Sequence[str], thre
             f"seeds) are more than the {MAX_RUNS:,} of one command; choose some with --only or --seeds"
         )
     dataset = {name: getattr(source, name) for name in ("name", "variant", "sha256", "target", "synthetic")}
-    shares = {"train": split.train, "test": split.test}
+    shares = split.asked()
     templates = [
         _job(entry, experiment, dataset, shares, threads or experiment.limits.threads) for entry in entries
     ]
@@ -199,7 +199,7 @@ def _split(experiment: Experiment, source: Source) -> Split:
     if asked is None:
         split = source.default_split
     elif isinstance(asked, SplitConfig):
-        split = Split(asked.train, asked.test)
+        split = Split(asked.train, asked.test, asked.by, asked.time)
     else:
         split = Split(asked, asked)
     try:

@@ -80,6 +80,13 @@ class SplitConfig(_Strict):
         )
     )
 
+    by: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="an input: rows that share a value of it are on one side"
+    )
+    time: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="an input: test rows come after the training rows"
+    )
+
     @model_validator(mode="after")
     def _rows_remain(self) -> "SplitConfig":
         if self.train == "all" and self.test != "train":

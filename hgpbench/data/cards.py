@@ -116,7 +116,7 @@ class Recipe(_Strict):
         if value is None:
             return None
         try:
-            Split(**value)
+            Split(value["train"], value["test"])
         except (TypeError, DataError) as error:
             raise ValueError(str(error)) from None
         return value
@@ -126,7 +126,7 @@ class Recipe(_Strict):
         """The paper's split, or four fifths against the rest."""
         if self.generator is not None and self.split is None:
             return self.generator.split
-        return FALLBACK_SPLIT if self.split is None else Split(**self.split)
+        return FALLBACK_SPLIT if self.split is None else Split(self.split["train"], self.split["test"])
 
     @property
     def generator(self) -> Generator | None:

@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hgpbench.data import cards, store
 from hgpbench.data.names import data_folder, find_stored, full_name, is_openml, parse_name
-from hgpbench.data.split import Fold, Split, split_rows
+from hgpbench.data.split import Array, Fold, Split, split_rows
 from hgpbench.data.synthetic import Generator
 from hgpbench.errors import DataError
-from hgpbench.words import nearest
+from hgpbench.words import listed, nearest
 
 __all__ = ["Fold", "Source", "data_folder", "open_source", "parse_name"]
 
@@ -114,6 +115,7 @@ class StoredSource:
     def sizes(self, split: Split) -> tuple[int, int]:
         """Numbers of training and test rows."""
         try:
+            self._places(split)
             return split.resolve(self.rows, self.published_test_rows)
         except DataError as error:
             raise DataError(f"{full_name(self.name, self.variant)}: {error}") from None
@@ -122,14 +124,47 @@ class StoredSource:
         """Rows drawn by the seed; disjoint unless the split scores in sample."""
         self.sizes(split)
         table = store.read_as(self.path, self.sha256)  # runs are known by it: the rows must be its rows
-        train, test = split_rows(len(table.y), split, seed, table.published_test)
+        places = self._places(split)
+        values = _values(table.X, places, split)
+        train, test = split_rows(len(table.y), split, seed, table.published_test, values)
+        # What rows are grouped by is nothing that a new group could be known by.
+        kept = [at for at in range(len(self.columns)) if split.by is None or at not in places]
+        X = table.X if len(kept) == len(self.columns) else table.X[:, kept]
         return Fold(
-            X_train=np.ascontiguousarray(table.X[train], dtype=float),
+            X_train=np.ascontiguousarray(X[train], dtype=float),
             y_train=np.ascontiguousarray(table.y[train], dtype=float),
-            X_test=np.ascontiguousarray(table.X[test], dtype=float),
+            X_test=np.ascontiguousarray(X[test], dtype=float),
             y_test=np.ascontiguousarray(table.y[test], dtype=float),
             test_index=test,
+            columns=tuple(self.columns[at] for at in kept),
         )
+
+    def _places(self, split: Split) -> list[int]:
+        """The inputs that a split goes by: one, or those that a column of categories became."""
+        if split.order is None:
+            return []
+        names = self.columns
+        found = [at for at, name in enumerate(names) if name == split.order]
+        found = found or [at for at, name in enumerate(names) if name.startswith(f"{split.order}=")]
+        if not found or (split.time is not None and len(found) > 1):
+            key = "by" if split.by is not None else "time"
+            raise DataError(
+                f"{key}: {split.order!r:.60} is not a column of the inputs{nearest(split.order, names)}; "
+                f"inputs: {listed(names)}"
+            )
+        if split.by is not None and len(found) == len(names):
+            raise DataError(f"by: {split.order}: no input is left beside the groups")
+        return found
+
+
+def _values(X: Array, places: list[int], split: Split) -> NDArray[Any] | None:
+    """What a split goes by, one number a row: a time, or the number of a group."""
+    if not places:
+        return None
+    if split.time is not None:
+        return X[:, places[0]]
+    groups: NDArray[Any] = np.unique(X[:, places], axis=0, return_inverse=True)[1]
+    return groups.reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -161,6 +196,8 @@ class SyntheticSource:
 
     def sizes(self, split: Split) -> tuple[int, int]:
         """Numbers of training and test points."""
+        if split.order is not None:
+            raise DataError(f"{self.name}: rows that are drawn have no column to split by")
         return self.generator.sizes(split)
 
     def fold(self, split: Split, seed: int) -> Fold:

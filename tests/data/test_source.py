@@ -123,3 +123,32 @@ def test_opening_a_dataset_does_not_import_the_fetcher() -> None:
     code = f"import sys, hgpbench.data.source; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_a_column_that_groups_rows_is_no_input(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    site = rng.integers(0, 5, 60)
+    X = np.column_stack([rng.standard_normal(60), site == 0, site == 1, site > 1, np.arange(60.0)])
+    table = store.Table(X, site.astype(float), ("a", "site=A", "site=B", "site=C", "day"), "y")
+    about = store.About("sites", None, "Sites", "CC0", "Nobody", "", "here", "", Split(0.8, "rest"))
+    store.write(folder / "sites.h5", table, about)
+    source = open_source("sites")
+    fold = source.fold(Split(40, 20, by="site"), seed=1)
+    assert fold.columns == ("a", "day")
+    assert fold.X_train.shape[1] == fold.X_test.shape[1] == 2
+    kinds = [{min(int(y), 2) for y in part} for part in (fold.y_train, fold.y_test)]
+    assert not kinds[0] & kinds[1]
+    later = source.fold(Split(30, 20, time="day"), seed=1)
+    assert later.columns == table.columns
+    assert later.X_train[:, 4].max() < later.X_test[:, 4].min()
+    for split, message in (
+        (Split(40, 20, by="sit"), "not a column"),
+        (Split(40, 20, time="site"), "not a column"),
+    ):
+        with pytest.raises(DataError, match=message):
+            source.sizes(split)
+
+
+def test_drawn_rows_have_no_groups(folder: Path) -> None:
+    with pytest.raises(DataError, match="no column to split by"):
+        open_source("toy").sizes(Split(30, 20, by="x"))

@@ -86,3 +86,54 @@ def test_published_rows_ignore_the_seed() -> None:
 def test_scored_in_sample_means_the_same_rows() -> None:
     train, test = split_rows(5, Split("all", "train"), seed=0)
     assert train.tolist() == test.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_no_group_is_on_both_sides() -> None:
+    groups = np.random.default_rng(0).integers(0, 12, 300)
+    for seed in range(5):
+        train, test = split_rows(300, Split(200, 60, by="site"), seed, values=groups)
+        assert not set(groups[train]) & set(groups[test])
+        assert len(test) == 60
+        assert 0 < len(train) <= 200
+    again = split_rows(300, Split(200, 60, by="site"), 4, values=groups)
+    np.testing.assert_array_equal(test, again[1])
+    assert set(test) != set(split_rows(300, Split(200, 60, by="site"), 3, values=groups)[1])
+
+
+def test_test_rows_come_after_training_rows() -> None:
+    time = np.random.default_rng(1).integers(0, 60, 200).astype(float)  # many rows of one moment
+    starts = set()
+    for seed in range(6):
+        train, test = split_rows(200, Split(120, 40, time="day"), seed, values=time)
+        assert time[train].max() < time[test].min()
+        assert len(train) == 120
+        starts.add(float(time[train].min()))
+    assert len(starts) > 2
+    last = split_rows(200, Split(120, 40, time="day"), 0, values=time)[1]
+    assert time[last].max() == time.max()
+
+
+def test_one_group_cannot_be_split() -> None:
+    with pytest.raises(
+        DataError, match=r"split \{train: 5, test: 3, by: site\}: every row has the same value"
+    ):
+        split_rows(10, Split(5, 3, by="site"), 0, values=np.zeros(10))
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("all", "train", "a"), "by and time need counts"),
+        ((0.5, "train", "a"), "by and time need counts"),
+        ((0.5, 0.2, "a", "b"), "give by or time, not both"),
+    ],
+)
+def test_a_column_to_split_by_needs_rows_to_choose(asked: tuple[object, ...], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Split(*asked)
+
+
+def test_what_was_not_asked_for_is_no_part_of_a_run() -> None:
+    assert Split(5, 3).asked() == {"train": 5, "test": 3}
+    assert Split(5, 3, by="site").asked() == {"train": 5, "test": 3, "by": "site"}
+    assert Split(**Split(5, 3, time="day").asked()) == Split(5, 3, time="day")
