@@ -121,7 +121,12 @@ def test_equations_know_their_types(path: Path) -> None:
 
 @pytest.mark.parametrize("layer", ["report", "paper"])
 def test_reports_are_made_from_what_was_stored(layer: str) -> None:
-    stored = {"hgpbench.bench.record", "hgpbench.bench.manifest", "hgpbench.bench.stored"}
+    stored = {
+        "hgpbench.bench.record",
+        "hgpbench.bench.manifest",
+        "hgpbench.bench.stored",
+        "hgpbench.bench.asked",
+    }
     for path in (PACKAGE / layer).rglob("*.py"):
         used = {name for name in imports_of(path) if name.startswith("hgpbench.bench")}
         assert all(any(f"{name}.".startswith(f"{module}.") for module in stored) for name in used), path

@@ -27,6 +27,13 @@ def share_seen(X_train: Array, X_test: Array) -> float:
     return seen / len(X_test)
 
 
+def copies(X: Array, y: Array) -> int:
+    """How many rows are those of another row before them, target and all."""
+    if not len(y):
+        return 0
+    return len(y) - len(np.unique(np.concatenate([*_hashes(np.column_stack([X, y]))])))
+
+
 def _holds(known: NDArray[np.uint64], asked: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which of the numbers are among the sorted ones."""
     if not known.size:

@@ -42,15 +42,17 @@ def write_report(
     html: bool = False,
     names: Sequence[str] = (),
     wide: bool = False,
+    brief: bool = False,
 ) -> None:
     """Build a report, print its first format, and tell what was written and what could not be read.
 
-    Without a format, that is Markdown; on a terminal, what suits its width.
+    Without a format, that is Markdown; on a terminal, what suits its width. A brief one is the answer and
+    the scores.
     """
     from hgpbench import report as reports
     from hgpbench.commands import terminal
     from hgpbench.commands.display import counting
-    from hgpbench.paper.supplement import supplement
+    from hgpbench.commands.leads import supplement
 
     folder = out or path / reports.FOLDER
     with counting("scoring runs") as progress:
@@ -62,10 +64,12 @@ def write_report(
             html=html,
             names=names,
             progress=progress,
-            supplier=supplement,
+            supplier=supplement(path),
             wide=wide,
         )
-    if formats or not terminal.is_terminal():
+    if brief:
+        say(reports.brief(built.document))
+    elif formats or not terminal.is_terminal():
         say(built.text)
     else:
         terminal.show_report(built.document, wide)

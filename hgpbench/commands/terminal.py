@@ -26,7 +26,7 @@ _BARS = (
     "lower too narrow, higher too wide."
 )
 _NOTES = "Notes on data, scores, machines and versions: in report.md, or by --format md.\n"
-_STYLES = {"best": "bold", "caution": "yellow", "origin": "dim"}
+_STYLES = {"best": "bold", "told": "", "caution": "yellow", "origin": "dim"}
 
 
 def is_terminal() -> bool:

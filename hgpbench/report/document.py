@@ -56,13 +56,18 @@ def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Secti
     return Section(
         experiment=experiment,
         title=_title(experiment),
-        headlines=tuple(headlines(experiment)),
+        headlines=(*_led(addition), *headlines(experiment)),
         tables=(*(table for table in own if table is not None), *addition.tables),
         cautions=tuple(cautions.cautions(experiment)),
         findings=tuple(_findings(experiment)),
         notes=tuple(notes.notes(experiment, addition.notes)),
         addition=addition,
     )
+
+
+def _led(addition: Addition) -> list[Headline]:
+    """The sentences that come first, as headlines: the first one is the answer itself."""
+    return [Headline("told" if place else "best", words) for place, words in enumerate(addition.lead)]
 
 
 def _title(experiment: Experiment) -> str:

@@ -12,7 +12,7 @@ from hgpbench.report.numbers import mean_sd
 from hgpbench.report.summary import Row
 from hgpbench.words import listed
 
-Kind = Literal["best", "caution", "origin"]
+Kind = Literal["best", "told", "caution", "origin"]
 
 ASKED = ("msll", "smse")  # how much of the distribution is known, and how much of the mean
 _MOST_NAMED = 8

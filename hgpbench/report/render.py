@@ -28,7 +28,10 @@ def markdown(document: Document, pictures: Pictures = NO_PICTURES, wide: bool = 
     """The report as Markdown, with the pictures of each experiment under its words; wide tables in parts."""
     blocks = []
     for section in document.sections:
-        blocks += [f"## {_plain(section.title)}", *_markdown_tables(section.tables, wide)]
+        blocks.append(f"## {_plain(section.title)}")
+        if section.addition.lead:
+            blocks.append(_bullets(section.addition.lead))
+        blocks += _markdown_tables(section.tables, wide)
         if section.cautions:
             blocks += ["**Cautions**", _bullets(section.cautions)]
         if section.findings:
@@ -44,6 +47,15 @@ def markdown(document: Document, pictures: Pictures = NO_PICTURES, wide: bool = 
             blocks += [f"## {closing.heading}", *_markdown_tables(closing.tables, wide)]
     if document.problems:
         blocks += ["## Could not be read", _bullets(document.problems)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def brief(document: Document) -> str:
+    """What comes first, and the scores, as Markdown."""
+    blocks = []
+    for section in document.sections:
+        blocks += [f"## {_plain(section.title)}", _bullets(section.addition.lead)]
+        blocks += _markdown_tables(section.tables[:1], wide=False)
     return "\n\n".join(blocks) + "\n"
 
 

@@ -21,6 +21,7 @@ class Remarks:
 class Addition:
     """What is added to the section of one experiment."""
 
+    lead: tuple[str, ...] = ()  # before everything else
     tables: tuple[Table, ...] = ()
     remarks: tuple[Remarks, ...] = ()
     notes: tuple[str, ...] = ()

@@ -1,0 +1,39 @@
+"""What ``compare`` was asked and how it went about it: ``results/NAME/compare.json``, for the report."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from hgpbench import files
+from hgpbench.errors import RecordError
+
+FILE = "compare.json"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A comparison on a table of the user's."""
+
+    table: str
+    target: str
+    rows: int
+    options: str = ""  # of how the table is read, as they were typed
+    cut: tuple[str, ...] = ()  # sentences: who or what was left out, and why
+    copies: int = 0  # rows that are those of another row, target and all
+
+
+def write(folder: Path, asked: Asked) -> None:
+    """Keep it beside the experiment's manifest."""
+    files.write_text(folder / FILE, json.dumps(asdict(asked), indent=1) + "\n")
+
+
+def find(folder: Path) -> Asked | None:
+    """What was asked; None where the experiment is none of ``compare``, or the file cannot be read."""
+    try:
+        body = files.read_json(folder / FILE)
+        given = {each.name: body[each.name] for each in fields(Asked)}
+        return Asked(**{**given, "cut": tuple(map(str, given["cut"]))})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecordError(f"{folder / FILE}: damaged ({error}); compare again") from None

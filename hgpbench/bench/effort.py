@@ -1,0 +1,114 @@
+"""What a fit should cost before anything ran: its arithmetic over the speed of this machine.
+
+Counts are of the leading terms and of a usual number of iterations, and each has a constant that was measured
+on protein with 1,500 and 35,000 rows: right within a factor of three or so. Earlier runs correct them.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+Count = Callable[[float, float, Mapping[str, Any]], float]  # rows, inputs, parameters -> operations
+
+_PRODUCT = 400  # rows of the square matrices by which the speed is measured
+_USUAL = 2e10  # operations a second, in terms of which the constants are
+
+
+def _given(params: Mapping[str, Any], name: str, default: float, n: float) -> float:
+    value = params.get(name)
+    return min(float(value), n) if isinstance(value, int | float) and value else min(default, n)
+
+
+def _sparse(n: float, d: float, p: Mapping[str, Any]) -> float:
+    m = _given(p, "n_inducing", 200, n)
+    return 400 * (4 * n * m * m + 10 * m**3 + 20 * n * m * d)
+
+
+def _vshgp(n: float, d: float, p: Mapping[str, Any]) -> float:
+    m, u = _given(p, "n_inducing_f", 100, n), _given(p, "n_inducing_g", 100, n)
+    return 800 * (4 * n * m * m + 7 * n * u * u + 30 * n * (m + u) * (1 + d / 4))
+
+
+def _minibatch(n: float, d: float, p: Mapping[str, Any]) -> float:
+    m = _given(p, "n_inducing_f", _given(p, "n_inducing", 200, n), n)
+    b, steps = _given(p, "batch_size", 500, n), float(p.get("max_iter") or 1_000)
+    return steps * (8 * b * m * m + 24 * m**3 + 30 * b * m * d)
+
+
+def _experts(n: float, d: float, p: Mapping[str, Any]) -> float:
+    share = n / max(1.0, float(p.get("n_experts") or max(2, n / 350)))
+    m = _given(p, "n_inducing_f", 100, share)
+    return 1_300 * n * (11 * m * m + 60 * m * (1 + d / 4))
+
+
+def _exact_experts(n: float, d: float, p: Mapping[str, Any]) -> float:
+    share = n / max(1.0, float(p.get("n_experts") or 10))
+    return 80 * n * share * (share + 10 * d)
+
+
+def _subset(n: float, d: float, p: Mapping[str, Any]) -> float:
+    m = _given(p, "subset_size", _given(p, "max_rows", 2_000, n), n)
+    return 60 * (1.5 * m**3 + 30 * m * m * (1 + d / 2))
+
+
+def _trees(trees: float) -> Count:
+    return lambda n, d, p: trees * (2_000 + n * d) * 40
+
+
+EFFORT: Mapping[str, Count] = {
+    "mean": lambda n, d, p: 1e6 + n * d,
+    "linear": lambda n, d, p: 5e7 + 60 * n * d * d,
+    "hetlinear": lambda n, d, p: 1e8 + 150 * n * d * d,
+    "gp": lambda n, d, p: 60 * (1.5 * n**3 + 30 * n * n * (1 + d / 2)),
+    "vsgp": _sparse,
+    "fitc": _sparse,
+    "dpic": _sparse,
+    "gpvc": lambda n, d, p: 300 * 6 * n * _given(p, "n_basis", 100, n) ** 2,
+    "svgp": _minibatch,
+    "svshgp": lambda n, d, p: 5 * _minibatch(n, d, p),
+    "vshgp": _vshgp,
+    "vhgp": lambda n, d, p: 300 * 11 * n**3,
+    "dvshgp": _experts,
+    "rbcm": _exact_experts,
+    "ehsod": lambda n, d, p: 2 * _subset(n, d, p),
+    "forest": lambda n, d, p: 300 * n * d * max(1.0, float(np.log2(max(n, 2)))) * 1_800,
+    "lightgbm": _trees(150_000),
+    "catboost": _trees(150_000),
+    "ngboost": lambda n, d, p: 50_000 * (20_000 + n * d * 30) * 20,
+    "sklearn-gpr": lambda n, d, p: 20 * _subset(n, d, p),
+    "gpboost": lambda n, d, p: 60 * n * (20**3 + 20 * 20 * d) * 20,
+    "gpytorch": lambda n, d, p: 2 * _minibatch(n, d, {"n_inducing": 300, "max_iter": 4_000, **p}),
+    "gpytorch-het": lambda n, d, p: 5 * _minibatch(n, d, {"n_inducing": 300, "max_iter": 4_000, **p}),
+}
+"""Operations of a fit, by model."""
+
+
+def seconds(model: str, params: Mapping[str, Any], n: int, d: int) -> float | None:
+    """What a fit should take on one thread of this machine; None for a model that nothing is known of."""
+    count = EFFORT.get(model)
+    return None if count is None else count(float(n), float(d), params) / speed()
+
+
+def ratio(
+    model: str, then: tuple[Mapping[str, Any], int], now: tuple[Mapping[str, Any], int], d: int
+) -> float:
+    """How many times as long a fit takes with other parameters and rows; linear in the rows where unknown."""
+    count = EFFORT.get(model)
+    if count is None:
+        return max(1.0, now[1] / then[1])
+    return max(1.0, count(float(now[1]), float(d), now[0]) / count(float(then[1]), float(d), then[0]))
+
+
+@cache
+def speed() -> float:
+    """Operations a second of this machine: a product of matrices, the best of five, once a command."""
+    left = np.random.default_rng(0).standard_normal((_PRODUCT, _PRODUCT))
+    best = np.inf
+    for _ in range(5):
+        start = time.perf_counter()
+        left @ left
+        best = min(best, time.perf_counter() - start)
+    return min(2.0 * _PRODUCT**3 / best, 5 * _USUAL)

@@ -1,0 +1,40 @@
+"""How the models of a round did, from its records: scores to choose by, and what a run took."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+
+from hgpbench.bench import manifest as manifests
+from hgpbench.bench import record as records
+from hgpbench.bench.halving import Params, Result
+from hgpbench.bench.record import Record
+from hgpbench.metrics import METRICS
+
+
+def standings(
+    results: Path, name: str, given: Mapping[str, Params], labels: Sequence[str], rows: int
+) -> list[Result]:
+    """The models of an experiment of which every planned run is done."""
+    scores: dict[str, list[tuple[float, float]]] = {label: [] for label in labels}
+    for entry in manifests.read(results / name).entries:
+        if entry.label not in scores:
+            continue
+        folder = results / entry.folder
+        record = records.find(folder)
+        if record is None or record.status != "done":
+            del scores[entry.label]
+        else:
+            scores[entry.label].append((_msll(folder, record), float(record.timings["total_wall"])))
+    return [
+        Result(label, mean(msll for msll, _ in each), max(took for _, took in each), rows, given[label])
+        for label, each in scores.items()
+        if each
+    ]
+
+
+def _msll(folder: Path, record: Record) -> float:
+    arrays = records.read_arrays(folder)
+    asked = arrays.y, arrays.prediction, float(record.train_mean or 0.0), float(record.train_var or 1.0)
+    found = METRICS["msll"].function(*asked)
+    return found if math.isfinite(found) else math.inf

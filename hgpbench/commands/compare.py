@@ -1,0 +1,91 @@
+"""``hgpbench compare``: from a table to which model to use, why, and the command for it."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hgpbench.commands.endings import say
+from hgpbench.commands.options import Out, command_line
+from hgpbench.commands.tables import reading_tables
+from hgpbench.data.frames.choices import Choices
+from hgpbench.errors import ConfigError
+
+
+@reading_tables
+def compare(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A file with a table, or a dataset's name.")],
+    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="About how long it may take.")] = "10min",
+    models: Annotated[
+        list[str] | None, typer.Option("--models", metavar="NAME", help="Only these; may be repeated.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=3, max=100, help="Seeds of the report; by default 3 to 10, by rows.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rows that share a value of it stay on one side.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Test on rows that are later than the training rows.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Runs at the same time; one a core.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What to call dataset and results.")] = None,
+    out: Out = Path("results"),
+    *,
+    choices: Choices,
+) -> None:
+    """Say which model suits a table, whether its noise varies, and what to do next.
+
+    All models start on few rows, the better ones go on to more, and the best run with at least three seeds.
+    """
+    from hgpbench import units
+    from hgpbench.bench import asked, forks
+
+    try:
+        seconds = units.seconds(budget)
+    except ValueError as error:
+        raise ConfigError(f"--budget {budget}: {error}") from None
+    server = forks.warm()
+    from hgpbench.commands import subjects
+    from hgpbench.commands.contest import Contest
+    from hgpbench.commands.report import write_report
+
+    if group is not None and time is not None:
+        raise ConfigError("--group and --time both say how to split; give one of them")
+    split = {key: column for key, column in (("by", group), ("time", time)) if column is not None}
+    names = subjects.checked(models)
+    subject = subjects.find(table, target, name, choices, split)
+    say(subject.told, err=True)
+    contest = Contest(
+        name=subject.name,
+        title=f"Which model for {subject.target}?",
+        dataset=subject.dataset,
+        rows=subject.rows,
+        inputs=subject.inputs,
+        split=split,
+        models=names,
+        budget=seconds,
+        results=out,
+        parallel=jobs or os.cpu_count() or 1,
+        command=command_line(),
+        server=server,
+        repeats=repeats,
+    )
+    contest.run()
+    folder = out / subject.name
+    asked.write(
+        folder,
+        asked.Asked(
+            table,
+            subject.target,
+            subject.rows,
+            subjects.reading(choices),
+            tuple(contest.cut),
+            subject.copies,
+        ),
+    )
+    write_report(folder, plot=True, html=True, brief=True)

@@ -1,0 +1,157 @@
+"""The rounds of a comparison: each is an experiment like any other, its file kept beside its results."""
+
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+from hgpbench import config, files
+from hgpbench.bench import effort, halving
+from hgpbench.bench.campaign import Options, prepare
+from hgpbench.bench.entrants import BASELINES, entrants
+from hgpbench.bench.halving import Result
+from hgpbench.bench.standings import standings
+from hgpbench.commands import campaigns
+from hgpbench.commands.endings import say
+from hgpbench.config import yamlfile
+from hgpbench.units import show_seconds
+
+LEAST_SECONDS = 20.0  # that a run may take, whatever the budget
+
+
+@dataclass
+class Contest:
+    """A table, the time for it, and what has been found out so far."""
+
+    name: str
+    title: str
+    dataset: str
+    rows: int  # that a split can use
+    inputs: int
+    split: Mapping[str, str]  # what a split says besides counts
+    models: tuple[str, ...]
+    budget: float
+    results: Path
+    parallel: int
+    command: str
+    server: ForkServerContext
+    repeats: int | None = None
+    started: float = field(default_factory=time.monotonic)
+    cut: list[str] = field(default_factory=list)
+
+    @property
+    def left(self) -> float:
+        """Seconds of processor time that the budget still has."""
+        return max(0.0, self.budget - (time.monotonic() - self.started)) * self.parallel
+
+    def run(self) -> None:
+        """All rounds, and the last one, which the report is on."""
+        full, test = halving.sizes(self.rows)
+        earlier = halving.rounds(full)
+        ranked = self._guessed(earlier[0] if earlier else full)
+        for number, rows in enumerate(earlier):
+            share = self.left / (len(earlier) - number + 1)
+            ranked = self._round(rows, min(test, 2_000), ranked, share, guessed=number == 0)
+        repeats = self.repeats or halving.seeds(full)
+        plan = halving.final(
+            ranked, full, repeats, self.left, self.inputs, lambda n: entrants(n, self.models)
+        )
+        self.cut += plan.cut
+        say(
+            f"{len(plan.labels)} models, {repeats} seeds, {plan.rows:,} training and {test:,} test rows: "
+            f"about {show_seconds(max(1.0, plan.seconds / self.parallel))}",
+            err=True,
+        )
+        self._last(plan.rows, test, list(plan.labels), repeats)
+
+    def _guessed(self, rows: int) -> list[Result]:
+        """The entrants by what they should cost, before anything is known of their scores."""
+        given = entrants(rows, self.models)
+        guesses = {label: effort.seconds(label, params, rows, self.inputs) for label, params in given.items()}
+        found = [Result(label, 0.0, guesses[label] or 1.0, rows, params) for label, params in given.items()]
+        return sorted(found, key=lambda each: (each.label not in BASELINES, each.seconds))
+
+    def _round(
+        self, rows: int, test: int, ranked: Sequence[Result], seconds: float, guessed: bool
+    ) -> list[Result]:
+        """One of the earlier rounds; gives those that go on, the best first. Nobody is cut by a guess."""
+        given, seeds = entrants(rows, self.models), halving.CHOOSING_SEEDS
+        allowed = math.inf if guessed else seconds
+        labels, _, cut = halving.fitting(ranked, rows, len(seeds), allowed, self.inputs, given)
+        say(f"{', '.join(labels)}: {rows:,} rows, to choose from", err=True)
+        name, wall = f"{self.name}-{rows}", max(LEAST_SECONDS, seconds / 2)
+        self._perform(name, {label: given[label] for label in labels}, rows, test, seeds, wall)
+        results = standings(self.results, name, given, labels, rows)
+        kept = halving.survivors(results)
+        names, done = {each.label for each in kept}, {each.label for each in results}
+        self.cut += cut
+        self.cut += [f"{label}, not done with {rows:,} rows" for label in labels if label not in done]
+        self.cut += [f"{each.label}, behind on {rows:,} rows" for each in results if each.label not in names]
+        return kept
+
+    def _last(self, rows: int, test: int, labels: list[str], repeats: int) -> None:
+        """The seeds of the report, one after the other: who takes too long with the first does not go on."""
+        given = entrants(rows, self.models)
+        for seed in range(repeats):
+            wall = max(LEAST_SECONDS, self.left if seed == 0 else self.budget)
+            chosen = {label: given[label] for label in labels}
+            self._perform(self.name, chosen, rows, test, (seed,), wall)
+            if seed == 0:
+                results = {
+                    each.label: each for each in standings(self.results, self.name, given, labels, rows)
+                }
+                gone = [label for label in labels if label not in results]
+                self.cut += [f"{label}, not done with {rows:,} rows" for label in gone]
+                labels = [label for label in labels if label in results]
+                labels = self._affordable([results[label] for label in labels], repeats - 1)
+
+    def _affordable(self, results: Sequence[Result], repeats: int) -> list[str]:
+        """Those whose other seeds fit into the time left: the slowest go first, never the two best."""
+        ranked = sorted(results, key=lambda each: each.msll)
+        kept = [each.label for each in ranked]
+        safe = {*BASELINES, *[label for label in kept if label not in BASELINES][:2]}
+        for each in sorted(ranked, key=lambda one: -one.seconds):
+            total = repeats * sum(one.seconds for one in ranked if one.label in kept)
+            if total > max(self.left, 1.0) and each.label not in safe:
+                kept.remove(each.label)
+                self.cut.append(f"{each.label}, {show_seconds(each.seconds)} a run")
+        return kept
+
+    def _perform(
+        self,
+        name: str,
+        models: Mapping[str, Mapping[str, Any]],
+        rows: int,
+        test: int,
+        seeds: Sequence[int],
+        wall: float,
+    ) -> None:
+        """Run an experiment whose file is written beside its results."""
+        body = {
+            "name": name,
+            "title": self.title,
+            "dataset": self.dataset,
+            "split": {"train": rows, "test": test, **self.split},
+            "repeats": max(3, self.repeats or halving.seeds(rows)),
+            "limits": {"wall": f"{math.ceil(wall)}s", "threads": 1},
+            "models": dict(models),
+        }
+        path = self.results / name / f"{name}.yaml"
+        experiment = config.check(yamlfile.parse(_yaml(body), path))
+        options = Options(
+            results=self.results, seeds=tuple(seeds), parallel=self.parallel, command=self.command
+        )
+        prepared = prepare(experiment, options)
+        files.write_text(path, _yaml(body))
+        campaigns.perform([prepared], self.server)
+
+
+def _yaml(body: Mapping[str, Any]) -> str:
+    """An experiment file to read and to run again; JSON's flow is YAML's, too."""
+    lines = [f"{key}: {json.dumps(value)}" for key, value in body.items() if key != "models"]
+    models = [f"  {label}: {json.dumps(params)}" for label, params in body["models"].items()]
+    return "\n".join(["# Written by `hgpbench compare`.", *lines, "models:", *models]) + "\n"

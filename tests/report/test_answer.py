@@ -1,0 +1,52 @@
+"""The answer to a comparison: the right model, ties, noise that varies or not, and what comes next."""
+
+from pathlib import Path
+
+import pytest
+
+from hgpbench.bench.asked import Asked, find, write
+from hgpbench.errors import RecordError
+from hgpbench.report.answer import Gap, answer
+from hgpbench.report.collect import collect
+from tests.report.conftest import Fake, Results
+
+ASKED = Asked("my table.csv", "height", 1_400, "--missing drop", ("gp, not made for 9,000 rows",), copies=3)
+
+
+def said(results: Results, fakes: list[Fake]) -> tuple[str, ...]:
+    [experiment] = collect(results.experiment("demo", fakes, 3)).experiments
+    return answer(experiment, ASKED)
+
+
+def test_the_best_model_is_named_with_its_command(results: Results) -> None:
+    lines = said(results, [Fake("mean", error=1.0, noise=1.0), Fake("good"), Fake("flat", noise=0.05)])
+    assert lines[0].startswith("Best: good. ")
+    assert "over 3 seeds" in lines[0]
+    assert lines[1].startswith("No other model is as good. Behind, in nats a row: flat ")
+    assert any(line.startswith("The noise varies: with the means of good") for line in lines)
+    assert "Beware: 3 of the 1,400 rows are copies of another row." in lines
+    assert "Left out: gp, not made for 9,000 rows." in lines
+    assert (
+        "`hgpbench fit 'my table.csv' --target height --model model -o model.h5 --missing drop`" in lines[-1]
+    )
+
+
+def test_a_tie_is_called_one(results: Results) -> None:
+    lines = said(results, [Fake("one"), Fake("two", seconds=0.1)])
+    assert "As good, as far as these rows tell: " in lines[1]
+    assert any("the cheapest that is as good" in line for line in lines) == ("Best: one" in lines[0])
+
+
+def test_gaps_are_told_from_chance() -> None:
+    assert Gap(0.03, 0.02).is_tie
+    assert Gap(0.005, 0.0001).is_tie
+    assert not Gap(0.05, 0.02).is_tie
+
+
+def test_what_was_asked_is_kept(tmp_path: Path) -> None:
+    assert find(tmp_path) is None
+    write(tmp_path, ASKED)
+    assert find(tmp_path) == ASKED
+    (tmp_path / "compare.json").write_text("{}")
+    with pytest.raises(RecordError, match="compare again"):
+        find(tmp_path)
