@@ -60,7 +60,7 @@ def _rivals(experiment: Experiment, best: Row, metric: str) -> str:
         return "; surely better than every other"
     nearest = sorted(equal, key=lambda label: equal[label])
     every = len(equal) == len(tested) > 1
-    return f"; not surely better than {'any other' if every else _names(nearest)}"
+    return f", which do not make it surely better than {'any other' if every else _names(nearest)}"
 
 
 def _flagged(experiment: Experiment) -> list[Headline]:

@@ -121,12 +121,19 @@ function inside(event, made) {
   return [event.clientX - box.left - made.margin.left, event.clientY - box.top - made.margin.top];
 }
 
-/** Draw anew whenever a place changes its width, and once it comes into sight. */
+/**
+ * Draw whenever a place changes its width, at first when the browser has laid it out by itself: asking for a width
+ * before would have it lay out everything twice. Gives what draws anew for another reason, once there is a width.
+ */
 function whenSized(place, draw) {
-  let width = -1;
-  new ResizeObserver(() => {
-    if (place.clientWidth === width || place.clientWidth === 0) return;
-    width = place.clientWidth;
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    const now = Math.round(entry.contentRect.width);
+    if (now === width || now === 0) return;
+    width = now;
     draw();
   }).observe(place);
+  return () => {
+    if (width) draw();
+  };
 }

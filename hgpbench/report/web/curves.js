@@ -68,8 +68,7 @@ function curvePanel(view) {
   legend.place.setAttribute("aria-label", "Curves to show");
   const parts = [calibrationChart(view), noiseChart(view)];
   const shown = () => view.shown().filter((model) => on().has(model.label));
-  const draw = () => parts.forEach((part) => part.draw(shown()));
-  parts.forEach((part) => whenSized(part.chart, () => part.draw(shown())));
+  const redraws = parts.map((part) => whenSized(part.chart, () => part.draw(shown())));
   const all = button("all", () => choices.set("curves", able.map((model) => model.label)));
   const none = button("none", () => choices.set("curves", []));
   const detail = el("p", { class: "notes" }, "Curves of the models that are switched on; of the six best by MSLL at first.");
@@ -80,7 +79,7 @@ function curvePanel(view) {
       if (!(key === null || ["hide", "filter", "curves", "level"].includes(key))) return;
       legend.update(new Set(view.shown().map((model) => model.label)));
       parts.forEach((part) => part.control?.());
-      draw();
+      redraws.forEach((redraw) => redraw());
     },
   };
 }
@@ -99,7 +98,6 @@ function calibrationChart(view) {
   const chart = el("div", { class: "chart" });
   const controls = el("div", { class: "tools" });
   const draw = (models) => {
-    if (!chart.clientWidth) return;
     const isDifference = choices.get("level") !== "share";
     const value = ([level, share]) => [level, isDifference ? share - level : share];
     const series = models.map((model) => ({ label: model.label, words: model.label, points: coverageOf(model.pit).map(value) }));
@@ -145,7 +143,6 @@ function noiseChart(view) {
   const chart = el("div", { class: "chart" });
   const truth = view.experiment.noise_truth;
   const draw = (models) => {
-    if (!chart.clientWidth) return;
     const told = models.filter((model) => model.log_noise.length);
     const bulk = (sample) => [sample[Math.round(0.01 * (sample.length - 1))], sample[Math.round(0.99 * (sample.length - 1))]];
     const range = span([...(truth.length ? bulk(truth) : []), ...told.flatMap((model) => (model.constant_noise

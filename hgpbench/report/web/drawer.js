@@ -104,10 +104,10 @@ function convergence(view, model, runs) {
       ys: { low: ys[0], high: ys[1], title: "bound" }, series, height: 240, words: "Convergence",
       format: ([x, y]) => [`${across} ${plain(x, 3)}`, `bound ${plain(y, 6)}`] });
   };
-  whenSized(chart, draw);
+  const redraw = whenSized(chart, draw);
   return el("div", null, el("div", { class: "tools" }, choice("against", [["iteration", "iterations"], ["seconds", "seconds"]], across, (value) => {
     across = value;
-    draw();
+    redraw();
   })), chart, el("p", { class: "notes" }, "Bounds of different seeds are of different data."));
 }
 

@@ -62,9 +62,11 @@ function modelPanel(view) {
   };
 }
 
-/** Whether a model passes a filter: all its words occur, and none that begins with a minus. */
-function passes(model, filter) {
-  const text = `${model.label} ${model.model} ${model.flags.join(" ")}`.toLowerCase();
-  return filter.toLowerCase().split(/\s+/).filter(Boolean).every((word) => (
+/** Those models that pass a filter: all its words occur, and none that begins with a minus. */
+function passing(models, filter) {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return models;
+  const passes = (text) => words.every((word) => (
     word.startsWith("-") && word.length > 1 ? !text.includes(word.slice(1)) : text.includes(word)));
+  return models.filter((model) => passes(`${model.label} ${model.model} ${model.flags.join(" ")}`.toLowerCase()));
 }

@@ -19,9 +19,11 @@ class View {
 
   /** Models that are neither hidden nor filtered out, in the order of the plan. */
   shown() {
-    const hidden = new Set(this.choices.list("hide"));
-    const filter = this.choices.get("filter");
-    return this.models.filter((model) => !hidden.has(model.label) && passes(model, filter));
+    if (!this.kept) {
+      const hidden = new Set(this.choices.list("hide"));
+      this.kept = passing(this.models, this.choices.get("filter")).filter((model) => !hidden.has(model.label));
+    }
+    return this.kept;
   }
 
   /** The same, in the order of the table. */
@@ -44,6 +46,7 @@ class View {
   }
 
   update(key) {
+    this.kept = null;
     for (const part of this.parts || []) part.update(key);
   }
 

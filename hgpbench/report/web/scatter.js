@@ -22,13 +22,13 @@ function scatter(view) {
     place.prepend(made.drawing);
     pointing(place, made, points, hint, view);
   };
-  whenSized(place, draw);
+  const redraw = whenSized(place, draw);
   return {
     place: el("div", null, el("h3", null, "Scores and cost"), controls, place, note),
     update(key) {
       if (key === "open" || key === "columns" || key === "curves" || key === "level" || key === "sort") return;
       controls.replaceChildren(...scatterControls(choices));
-      if (place.clientWidth) draw();
+      redraw();
     },
   };
 }

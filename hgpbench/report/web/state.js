@@ -4,7 +4,8 @@ const KEYS = ["sort", "filter", "columns", "hide", "x", "y", "scales", "marks", 
 const SEPARATOR = "~"; // between an experiment and what was chosen; no name of an experiment has it
 const LINK = "#?";
 
-const wide = () => document.documentElement.clientWidth;
+/** Width of the window; that of the document would have the browser lay it out first. */
+const wide = () => window.innerWidth;
 
 /** As many columns as fit, of quantities that some model has. */
 function defaultColumns(experiment) {
