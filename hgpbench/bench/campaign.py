@@ -16,6 +16,8 @@ from hgpbench.bench.record import Record, Stamp
 from hgpbench.bench.supervise import Supervisor, Watcher
 from hgpbench.cluster import Cluster
 from hgpbench.config import Experiment
+from hgpbench.data.source import open_source
+from hgpbench.data.split import Split
 
 
 @dataclass(frozen=True)
@@ -121,10 +123,17 @@ def _runner(
     )
 
 
-def estimate(campaign: Campaign) -> tuple[float, int]:
-    """Seconds that the due runs should take, from earlier runs, and how many runs nothing is known of."""
-    seconds, unknown = costs.estimate(campaign.due, campaign.options.results)
-    return seconds / campaign.options.parallel, unknown
+def estimate(campaign: Campaign) -> costs.Estimate:
+    """What the due runs should take, as many at a time as was asked for."""
+    results = campaign.options.results
+
+    def guess(job: Job) -> float | None:
+        source = open_source(job.dataset["name"], job.dataset["variant"])
+        rows, _ = source.sizes(Split(**job.split))
+        return costs.by_arithmetic(job, rows, source.n_inputs, results)
+
+    found = costs.estimate(campaign.due, results, guess)
+    return replace(found, seconds=found.seconds / campaign.options.parallel)
 
 
 def _write_manifest(campaign: Campaign) -> None:

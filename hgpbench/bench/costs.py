@@ -1,32 +1,60 @@
-"""What runs cost, told by earlier ones: every record is read once, however many runs are due."""
+"""What runs cost, told by earlier ones or by arithmetic: every record is read once, however many are due."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from hgpbench.bench import provenance
+from hgpbench.bench import effort, provenance
 from hgpbench.bench import record as records
 from hgpbench.bench.job import COSTS_ONLY, RUNS, Job
 from hgpbench.bench.record import Record
 
 
-def estimate(jobs: Iterable[Job], results: Path) -> tuple[float, int]:
-    """Seconds that the jobs should take one after the other, and how many runs nothing is known of."""
+@dataclass(frozen=True)
+class Estimate:
+    """What runs should take, one after the other."""
+
+    seconds: float = 0.0
+    guessed: int = 0  # runs of which only their arithmetic is known
+    unknown: int = 0  # runs of which nothing is known: they are not in the seconds
+
+    def __add__(self, other: "Estimate") -> "Estimate":
+        return Estimate(
+            self.seconds + other.seconds, self.guessed + other.guessed, self.unknown + other.unknown
+        )
+
+
+def estimate(jobs: Iterable[Job], results: Path, guess: Callable[[Job], float | None]) -> Estimate:
+    """What the jobs should take, by earlier runs, or else by a guess."""
     known: dict[Path, _Times] = {}
-    total, unknown = 0.0, 0
+    guesses: dict[str, float | None] = {}
+    total = Estimate()
     for job in jobs:
         folder = results / job.folder.parent  # of all runs of the model on the dataset
         if folder not in known:
             known[folder] = _times(folder)
         seconds = known[folder].of(_setting(job.params, job.split))
-        if seconds is None:
-            unknown += 1
-        else:
-            total += seconds
-    return total, unknown
+        if seconds is not None:
+            total += Estimate(seconds)
+            continue
+        if job.setting not in guesses:
+            guesses[job.setting] = guess(job)
+        guessed = guesses[job.setting]
+        total += Estimate(unknown=1) if guessed is None else Estimate(guessed, guessed=1)
+    return total
+
+
+def by_arithmetic(job: Job, rows: int, inputs: int, results: Path) -> float | None:
+    """Seconds of a fit to so many rows: from fits of other sizes, or else from this machine's speed."""
+    times = measured(job.model, job.params, results)
+    if times:
+        nearest = min(times, key=lambda each: abs(each.rows - rows))
+        then, now = (job.params, nearest.rows), (job.params, rows)
+        return nearest.seconds * effort.ratio(job.model, then, now, inputs)
+    return effort.seconds(job.model, job.params, rows, inputs)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 Count = Callable[[float, float, Mapping[str, Any]], float]  # rows, inputs, parameters -> operations
 
 _PRODUCT = 400  # rows of the square matrices by which the speed is measured
-_USUAL = 2e10  # operations a second, in terms of which the constants are
+# Where the constants were measured: seconds of an operation that is counted, and operations a second of a
+# product of matrices.
+_SECONDS, _SPEED = 1e-11, 6e10
 
 
 def _given(params: Mapping[str, Any], name: str, default: float, n: float) -> float:
@@ -79,7 +82,7 @@ EFFORT: Mapping[str, Count] = {
     "catboost": _trees(150_000),
     "ngboost": lambda n, d, p: 50_000 * (20_000 + n * d * 30) * 20,
     "sklearn-gpr": lambda n, d, p: 20 * _subset(n, d, p),
-    "gpboost": lambda n, d, p: 60 * n * (20**3 + 20 * 20 * d) * 20,
+    "gpboost": lambda n, d, p: 3_000 * n * (20**3 + 20 * 20 * d) * 20,
     "gpytorch": lambda n, d, p: 2 * _minibatch(n, d, {"n_inducing": 300, "max_iter": 4_000, **p}),
     "gpytorch-het": lambda n, d, p: 5 * _minibatch(n, d, {"n_inducing": 300, "max_iter": 4_000, **p}),
 }
@@ -89,7 +92,7 @@ EFFORT: Mapping[str, Count] = {
 def seconds(model: str, params: Mapping[str, Any], n: int, d: int) -> float | None:
     """What a fit should take on one thread of this machine; None for a model that nothing is known of."""
     count = EFFORT.get(model)
-    return None if count is None else count(float(n), float(d), params) / speed()
+    return None if count is None else count(float(n), float(d), params) * _SECONDS * _SPEED / speed()
 
 
 def ratio(
@@ -104,11 +107,15 @@ def ratio(
 
 @cache
 def speed() -> float:
-    """Operations a second of this machine: a product of matrices, the best of five, once a command."""
+    """Operations a second of one thread of this machine: a product of matrices, the best of ten.
+
+    Processor time is taken, so that a busy machine is not a slow one.
+    """
     left = np.random.default_rng(0).standard_normal((_PRODUCT, _PRODUCT))
     best = np.inf
-    for _ in range(5):
-        start = time.perf_counter()
-        left @ left
-        best = min(best, time.perf_counter() - start)
-    return min(2.0 * _PRODUCT**3 / best, 5 * _USUAL)
+    with threadpool_limits(1):
+        for _ in range(10):
+            start = time.process_time()
+            left @ left
+            best = min(best, max(time.process_time() - start, 1e-4))
+    return 2.0 * _PRODUCT**3 / best

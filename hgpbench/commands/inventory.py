@@ -78,7 +78,7 @@ def _model(name: str) -> dict[str, Any]:
 
 def _plan(campaign: Campaign) -> dict[str, Any]:
     due = {job.identity for job in campaign.due}
-    seconds, unknown = estimate(campaign)
+    told = estimate(campaign)
     return {
         "experiment": campaign.experiment.name,
         "config": str(campaign.experiment.path),
@@ -94,6 +94,7 @@ def _plan(campaign: Campaign) -> dict[str, Any]:
             for planned in campaign.planned
         ],
         "due": len(due),
-        "seconds": seconds if len(due) > unknown else None,
-        "unknown": unknown,
+        "seconds": told.seconds if len(due) > told.unknown else None,
+        "guessed": told.guessed,
+        "unknown": told.unknown,
     }

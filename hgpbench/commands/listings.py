@@ -79,10 +79,16 @@ def plan(campaign: Campaign) -> tuple[str, Listing, str]:
         if job.identity in due and state != "pending":
             state += ", runs again"
         rows.append((job.label, job.model, str(job.seed), state, job.folder.as_posix()))
-    seconds, unknown = estimate(campaign)
-    about = f"about {units.show_seconds(seconds)}" if len(due) > unknown else "no earlier run tells the time"
-    if unknown and len(due) > unknown:
-        about += f", and {unknown} of which nothing is known yet"
+    told = estimate(campaign)
+    about = "no earlier run tells the time"
+    if len(due) > told.unknown:
+        about = f"about {units.show_seconds(told.seconds)}"
+        if told.guessed:
+            about += (
+                f", {told.guessed} by their arithmetic alone, which is right within a factor of three or so"
+            )
+        if told.unknown:
+            about += f", and {told.unknown} of which nothing is known yet"
     cost = f"{len(due)} to run: {about}" if due else "nothing to run"
     listing = Listing(("LABEL", "MODEL", "SEED", "STATE", "FOLDER"), tuple(rows), frozenset({2}))
     return f"{experiment.name}: {experiment.path}", listing, cost

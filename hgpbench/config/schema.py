@@ -147,7 +147,7 @@ class ExperimentConfig(_Strict):
         default=None,
         description="a mapping with train and test, 'published', or nothing for the paper's split",
     )
-    repeats: Repeats = Field(default=1, description=_REPEATS)
+    repeats: Repeats = Field(default=3, description=_REPEATS)
     limits: Limits = Field(default=Limits(), description="a mapping with wall, memory and threads")
     models: Annotated[Parameters, Field(min_length=1)] = Field(
         description="label: parameters; 'model' names the model and defaults to the label"

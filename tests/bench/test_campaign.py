@@ -9,6 +9,7 @@ import pytest
 from hgpbench.bench import campaign as campaigns
 from hgpbench.bench import record as records
 from hgpbench.bench.campaign import Campaign, Options
+from hgpbench.bench.costs import Estimate
 from hgpbench.bench.plan import Planned
 from hgpbench.bench.record import Record
 from tests.bench.test_job import JOB
@@ -26,7 +27,7 @@ def test_an_estimate_reads_each_record_once(tmp_path: Path, monkeypatch: pytest.
         records.write(tmp_path / job.folder, record)
     find = Mock(wraps=records.find)
     monkeypatch.setattr(records, "find", find)
-    assert campaigns.estimate(campaign(tmp_path, 20)) == (40.0, 0)
+    assert campaigns.estimate(campaign(tmp_path, 20)) == Estimate(40.0)
     assert find.call_count == 3
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from hgpbench import config
+from hgpbench.bench import provenance
 from hgpbench.bench import record as records
 from hgpbench.bench.campaign import Campaign, Options, estimate, prepare
+from hgpbench.bench.costs import Estimate, by_arithmetic
 from hgpbench.bench.record import Record
 from hgpbench.config import yamlfile
 from hgpbench.errors import ConfigError
@@ -40,23 +42,46 @@ def test_each_record_is_read_once_for_an_estimate(tmp_path: Path, monkeypatch: p
     asked = []
     real = records.find
     monkeypatch.setattr(records, "find", lambda folder: asked.append(folder) or real(folder))
-    seconds, unknown = estimate(planned)
+    told = estimate(planned)
     assert len(planned.due) == 140
-    assert (seconds, unknown) == (280.0, 0)
+    assert told == Estimate(280.0)
     assert len(asked) == 40
 
 
 def test_runs_of_the_same_setting_tell_most(tmp_path: Path) -> None:
     planned = campaign(tmp_path, 2, 2)
     finish(tmp_path, planned, "l0", 2.0)
-    assert estimate(campaign(tmp_path, 2, 3)) == (2.0 + 3 * 2.0, 0)
+    assert estimate(campaign(tmp_path, 2, 3)) == Estimate(2.0 + 3 * 2.0)
     finish(tmp_path, planned, "l1", 10.0)
-    assert estimate(campaign(tmp_path, 2, 3)) == (2.0 + 10.0, 0)
-    assert estimate(campaign(tmp_path / "elsewhere", 2, 3)) == (0.0, 6)
+    assert estimate(campaign(tmp_path, 2, 3)) == Estimate(2.0 + 10.0)
 
 
 def test_records_without_times_tell_nothing(tmp_path: Path) -> None:
     planned = campaign(tmp_path, 1, 1)
     job = planned.planned[0].job
     records.write(tmp_path / job.folder, Record(status="done", reason=None, **job.described()))
-    assert estimate(campaign(tmp_path, 1, 2)) == (0.0, 1)
+    told = estimate(campaign(tmp_path, 1, 2))
+    assert told.guessed == 1
+
+
+def test_what_never_ran_is_told_by_its_arithmetic(tmp_path: Path) -> None:
+    told = estimate(campaign(tmp_path, 2, 3))
+    assert (told.guessed, told.unknown) == (6, 0)
+    assert told.seconds > 0
+    planned = campaign(tmp_path, 1, 1)
+    [job] = [each.job for each in planned.planned]
+    few = by_arithmetic(job, 100, 1, tmp_path)
+    many = by_arithmetic(job, 1_000, 1, tmp_path)
+    assert few is not None
+    assert many is not None
+    assert many > 100 * few  # an exact GP is cubic in its rows
+
+
+def test_a_fit_of_another_size_corrects_it(tmp_path: Path) -> None:
+    planned = campaign(tmp_path, 1, 1)
+    [job] = [each.job for each in planned.planned]
+    origin = {"machine": {"cpu": provenance.machine()["cpu"]}}
+    record = Record("done", None, **job.described(), n_train=40, timings={"fit_wall": 9.0}, provenance=origin)
+    records.write(tmp_path / job.folder, record)
+    found = by_arithmetic(job, 40, 1, tmp_path)
+    assert found == pytest.approx(9.0)
