@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types torture test-cluster readme clean
+.PHONY: demo test test-pythons test-cluster lint types torture readme docs dist clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,18 @@ demo: $(READY)
 
 test: lint types
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
+
+# The tests on each interpreter that is at hand, in a .venv of its own; PYTHONS may name others, TESTS some rooms.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+TESTS ?=
+test-pythons:
+	@set -e; for python in $(PYTHONS); do \
+		command -v $$python >/dev/null || { echo "$$python: not at hand"; continue; }; \
+		venv=build/$$(basename $$python)-$$($$python -c 'import sys; print(*sys.version_info[:3], sep=".")'); \
+		$$python -m venv $$venv && echo "$$venv:"; \
+		$$venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'; \
+		OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $$venv/bin/python -m pytest --numprocesses auto $(TESTS); \
+	done
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -36,6 +48,20 @@ test-cluster: $(READY)
 # Puts what the README's commands print now in place of what it says that they print.
 readme: $(READY)
 	$(BIN)/python -m tests.readme
+
+# The site, in build/docs; a warning is an error, and nothing is fetched.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	touch $@
+
+# Source and wheel in dist/, and a look at what is in them.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
+	HGPBENCH_DIST=$(CURDIR)/dist $(BIN)/python -m pytest tests/test_dist.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -63,7 +63,7 @@ def coverage(y: Array, prediction: Prediction, train_mean: float, train_var: flo
 
 
 def calibration(y: Array, prediction: Prediction, train_mean: float, train_var: float) -> float:
-    """Calibration error: mean over the levels of |share of the targets covered - level|."""
+    """Calibration error: mean over the levels of ``|share of the targets covered - level|``."""
     covered = [coverage(y, prediction, train_mean, train_var, percent=percent) for percent in LEVELS]
     return float(np.mean(np.abs(np.array(covered) - np.array(LEVELS) / 100)))
 

@@ -44,7 +44,7 @@ class SVGP(Estimator):
     n_inducing : int, default=300
         Inducing points m; all distinct rows where they are fewer. Their positions X_m are optimised.
     batch_size : int, default=1000
-        Rows |B| of a mini-batch.
+        Rows ``|B|`` of a mini-batch.
     max_iter : int, default=1000
         Steps, one batch each.
     optimizer : {"ngd+adam", "adam"}, default="ngd+adam"

@@ -52,7 +52,7 @@ class SVSHGP(Estimator):
     n_inducing_g : int, default=300
         Inducing points u of the log noise variance g, likewise X_u.
     batch_size : int, default=1000
-        Rows |B| of a mini-batch.
+        Rows ``|B|`` of a mini-batch.
     max_iter : int, default=1000
         Steps, one batch each.
     optimizer : {"ngd+adam", "adam"}, default="ngd+adam"
