@@ -1,6 +1,7 @@
 """What the first values are worth: the bound that a fit reaches from one guess, from the search, at random.
 
     python benchmarks/starts.py [--rows 2000] [--random 20] [--seed 20] [--only DATASET] [--models MODEL ...]
+                                [--iterations 300]
 
 For each model and data set: the bound (of the standardised target) from the plain guess of half a root of d
 standard deviations and a quarter of the variance, the bound from the default search, the lengthscale that it
@@ -54,7 +55,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--only", choices=DATASETS)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--iterations", type=int, help="of vshgp, instead of 100")
     asked = parser.parse_args()
+    if asked.iterations:
+        MODELS["vshgp"] = lambda seed: VSHGP(
+            **POINTS, guard=False, max_iter=asked.iterations, random_state=seed
+        )
     print("| data | model | plain guess | search (from) | random: best, median | search less best |")
     print("|---|---|---:|---:|---:|---:|")
     for name in [asked.only] if asked.only else DATASETS:

@@ -1,4 +1,4 @@
-"""How far to believe a log noise process, and its level: what predicts left-out rows best."""
+"""How far to believe a noise: what predicts left-out rows best, and what repeated rows say of it."""
 
 from typing import NamedTuple
 
@@ -11,6 +11,23 @@ from hgpbench.gp.predictive import mixture_logpdf
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 WIDEST = 5.0  # levels tried, either way, in logarithms
 JUDGED_ROWS = 2_000  # left-out rows that suffice
+
+
+FEWEST_REPEATS = 10  # degrees of freedom of a variance within repeats, below which it says nothing
+
+
+def repeated_variance(X: Array, y: Array) -> float:
+    """The variance of ``y`` (n,) among rows with the same inputs ``X`` (n, d); zero where these are too few.
+
+    Whatever f is, such rows differ by their noise alone: the pure error of regression with replicates.
+    """
+    _, group, counts = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    group = group.reshape(-1)
+    freedom = len(y) - len(counts)
+    if freedom < FEWEST_REPEATS:
+        return 0.0
+    means = np.bincount(group, weights=y) / counts
+    return float(np.sum((y - means[group]) ** 2) / freedom)
 
 
 class Belief(NamedTuple):

@@ -40,7 +40,7 @@ INDUCING = ("Xm", "Xu")
 ORDER = ("s2_kf", "ell_f", "Xm", "s2_kg", "ell_g", "Xu", "mu0", "lam")  # in the vector of a search
 SHARE_ON_LAMBDA = 0.3  # of the paper's line searches go to lambda alone: 30 of 100
 STEPS = 30  # iterations of each sparse GP: enough for a guess ...
-STEPS_PER_ITERATION = 2  # ... and as many as VSGP takes by default, where f is not to be worse than its
+STEPS_PER_ITERATION = 2  # ... and for inducing points that move: as many steps of f as VSGP takes by default
 SCATTER = 1.5  # variance of the log squares about g, held: less than pi^2 / 2 since E(y - f)^2 is never zero
 LEVELLINGS = 2  # closed-form corrections of mu0; the second one gains a nat or two
 
@@ -109,11 +109,8 @@ class Problem:
             self.rng,
             n_restarts=self.n_restarts,
             move_inducing=self.move_inducing,
-            steps=max(STEPS, STEPS_PER_ITERATION * max_iter) if self._guards(optimizer) else STEPS,
+            steps=max(STEPS, STEPS_PER_ITERATION * max_iter) if self.move_inducing else STEPS,
         )
-
-    def _guards(self, optimizer: Optimizer) -> bool:
-        return self.guard and optimizer == "natural"
 
     def _authors_values(self) -> Values:
         """Fixed values, the mean of q(g_u) tied to lambda."""

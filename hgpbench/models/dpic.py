@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
 from hgpbench.experts.rows import KINDS, Rows, partition
+from hgpbench.fitting.calibration import repeated_variance
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional, ensure_started
 from hgpbench.fitting.collapsed import judging_rows
 from hgpbench.fitting.kernels import Choice, check_kernels
@@ -58,6 +59,11 @@ class DPIC(Estimator):
     kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
         one with which a smaller fit predicts left-out training rows best.
+    noise_floor : bool, default=True
+        Predict with no less noise than the variance of targets among training rows with the same inputs,
+        where there are some. With a rough kernel the evidence may take all noise for signal: then y is called
+        certain at the inputs of a training row, which is wrong where it occurs again with another target.
+        Not so in the paper.
     n_jobs : int or None, default=None
         Threads, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use.
@@ -73,7 +79,9 @@ class DPIC(Estimator):
     signal_var_f_ : float
         Signal variance sigma^2_s of f.
     noise_var_ : float
-        Noise variance sigma^2_eps.
+        Noise variance sigma^2_eps, as it was learned.
+    noise_floor_ : float
+        The least noise variance of a prediction; zero without ``noise_floor``.
     inducing_f_ : array of shape (m, d)
         Inducing inputs X_m.
     block_sizes_ : array of shape (M,)
@@ -104,6 +112,7 @@ class DPIC(Estimator):
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
         kernel: Choice = "se",
+        noise_floor: bool = True,
         n_jobs: int | None = None,
         standardize: bool = True,
         random_state: int | None = None,
@@ -117,6 +126,7 @@ class DPIC(Estimator):
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.kernel = kernel
+        self.noise_floor = noise_floor
         self.n_jobs = n_jobs
         self.standardize = standardize
         self.random_state = random_state
@@ -128,6 +138,7 @@ class DPIC(Estimator):
         for name in ("n_inducing", "n_blocks"):
             check_optional(name, getattr(self, name), 1)
         check_at_least("n_restarts", self.n_restarts, 0)
+        check_choice("noise_floor", self.noise_floor, (True, False))
         check_jobs(self.n_jobs)
         check_choice("partition", self.partition, KINDS)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
@@ -149,7 +160,9 @@ class DPIC(Estimator):
         self._keep(result, len(y))
         self.n_evaluations_ += start.evaluations
         self.starts_ = told(start.tried)
-        self._noise, self._spread = float(values["sigma2"]), spread(inputs)
+        floor = repeated_variance(inputs, target) if self.noise_floor else 0.0
+        self.noise_floor_ = floor * scaling.y_scale**2
+        self._noise, self._spread = max(float(values["sigma2"]), floor), spread(inputs)
         self._centres = shares.centres / self._spread
         self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels

@@ -105,3 +105,23 @@ def test_conjugate_gradients_climb_as_well():
 def test_parameters_out_of_range_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name}={value!r} is not allowed"):
         DPIC(**{name: value}).fit(*draw(30))
+
+
+def test_repeated_rows_say_how_noisy_it_is_at_least():
+    """A rough kernel takes noise for signal: a row that occurs again with another target tells."""
+    X, y = draw(240)
+    rng = np.random.default_rng(5)
+    again = np.r_[np.arange(240), np.arange(40)]
+    targets = y[again] + np.r_[np.zeros(240), 0.5 * rng.normal(size=40)]
+    size = {"n_blocks": 3, "n_inducing": 10, "kernel": "matern12", "max_iter": 5, "random_state": 0}
+    model = DPIC(**size).fit(X[again], targets)
+    published = DPIC(**size, noise_floor=False).fit(X[again], targets)
+    differences = targets[240:] - targets[:40]
+    assert model.noise_floor_ == pytest.approx(float(np.mean(differences**2)) / 2.0, rel=1e-9)
+    assert published.noise_floor_ == 0.0
+    least = max(model.noise_floor_, model.noise_var_)
+    assert_allclose(model.predict_dist(X).noise_var, least)
+    assert_allclose(published.predict_dist(X).noise_var, published.noise_var_)
+    assert DPIC(**size).fit(X, y).noise_floor_ == 0.0  # no row twice
+    with pytest.raises(ValueError, match="noise_floor='no' is not allowed"):
+        DPIC(noise_floor="no").fit(X, y)
