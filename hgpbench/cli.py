@@ -10,6 +10,7 @@ from hgpbench import __version__
 from hgpbench.commands.compare import compare
 from hgpbench.commands.endings import EXIT_USAGE, complain
 from hgpbench.commands.fetch import fetch
+from hgpbench.commands.fit import fit, predict
 from hgpbench.commands.init import init
 from hgpbench.commands.report import report
 from hgpbench.commands.reproduce import reproduce
@@ -63,5 +64,5 @@ def _common(
 
 
 # In the order of the help.
-for _command in (compare, init, fetch, datasets, models, run, reproduce, report, schema, doctor):
+for _command in (compare, init, fetch, datasets, models, run, reproduce, report, fit, predict, schema, doctor):
     app.command()(_with_one_line_errors(_command))

@@ -1,13 +1,26 @@
 """What every model predicts: moments in words, and the predictive distribution behind them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hgpbench.gp import predictive
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Array = NDArray[np.float64]
+
+
+def check_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    """Levels of quantiles, each once and in order; ValueError for one that is none."""
+    for level in levels:
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"{level:g} is no level of a quantile; it should lie between 0 and 1")
+    return tuple(sorted(dict.fromkeys(float(level) for level in levels)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +91,23 @@ class Prediction:
         if self._mixture is None:
             return predictive.normal_quantile(q, self.mean, self.var)
         return predictive.mixture_quantile(q, *self._mixture)
+
+    def interval(self, level: float = 0.9) -> tuple[Array, Array]:
+        """Lower and upper ends of the central interval that has a target with this probability."""
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level:g}; it should lie between 0 and 1")
+        lower, upper = self.quantile([0.5 - level / 2.0, 0.5 + level / 2.0])
+        return lower, upper
+
+    def to_frame(self, quantiles: Sequence[float] = (0.05, 0.5, 0.95)) -> "pd.DataFrame":
+        """A pandas frame: mean, standard deviations of y and of its noise, and quantiles as ``q0.05``."""
+        import pandas as pd
+
+        levels = check_levels(quantiles)
+        columns = {"mean": self.mean, "std": np.sqrt(self.var), "noise_std": np.sqrt(self.noise_var)}
+        if levels:
+            columns |= dict(zip((f"q{level:g}" for level in levels), self.quantile(levels), strict=True))
+        return pd.DataFrame(columns)
 
     def crps(self, y: ArrayLike) -> Array:
         """Continuous ranked probability score at ``y``, in the units of y; smaller is better."""

@@ -77,3 +77,21 @@ def test_arrays_rebuild_the_prediction(prediction):
     y = np.linspace(-1, 1, 9)
     assert again.is_mixture == prediction.is_mixture
     np.testing.assert_array_equal(again.logpdf(y), prediction.logpdf(y))
+
+
+def test_intervals_and_frames_are_of_quantiles() -> None:
+    mixed = Prediction.mixture(
+        *(np.array(each) for each in ([0.0, 1.0], [1.0, 2.0], [0.0, -1.0], [0.5, 0.1]))
+    )
+    lower, upper = mixed.interval(0.8)
+    np.testing.assert_allclose(mixed.cdf(upper) - mixed.cdf(lower), 0.8, rtol=1e-8)
+    frame = mixed.to_frame((0.9, 0.1, 0.9))
+    assert list(frame) == ["mean", "std", "noise_std", "q0.1", "q0.9"]
+    np.testing.assert_allclose(frame["q0.1"], lower, rtol=1e-12)
+    np.testing.assert_array_equal(frame["std"] ** 2, np.sqrt(mixed.var) ** 2)
+    assert list(mixed.to_frame(())) == ["mean", "std", "noise_std"]
+    for level in (0.0, 1.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            mixed.interval(level)
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            mixed.to_frame((level,))

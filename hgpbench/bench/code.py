@@ -21,7 +21,13 @@ from hgpbench.bench.foreign import Address, is_local
 
 PROTOCOL = 1  # raise it when bench/execute.py feeds models otherwise: then every run is one of other code
 _SHARED = ("hgpbench.bench.estimators", "hgpbench.data.split", "hgpbench.scaling", "hgpbench.prediction")
-_SILENT = {f"hgpbench.{name}" for name in ("errors", "files", "units", "words", "cores", "shipped")}
+_SILENT = {
+    f"hgpbench.{name}"
+    for name in (
+        *("errors", "files", "units", "words", "cores", "shipped"),
+        *("hdf5", "sealed", "models.parts", "models.saving"),
+    )
+}
 _ROOT = Path(__file__).resolve().parents[2]  # what holds the folder hgpbench
 
 Stamp = tuple[str, int, int]  # a file, the time of its last change, its size

@@ -14,9 +14,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench import files
+from hgpbench import files, hdf5
 from hgpbench.bench.stored import checked
-from hgpbench.data import hdf5
 from hgpbench.errors import RecordError
 from hgpbench.prediction import Prediction
 

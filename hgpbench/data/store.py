@@ -14,8 +14,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench import __version__, files
-from hgpbench.data import hdf5
+from hgpbench import __version__, files, hdf5
 from hgpbench.data.split import Index, Split
 from hgpbench.errors import DataError
 from hgpbench.words import printable

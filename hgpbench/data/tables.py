@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.data import hdf5, matlab, text
+from hgpbench import hdf5
+from hgpbench.data import matlab, text
 from hgpbench.data.cards import Recipe
 from hgpbench.errors import DataError
 

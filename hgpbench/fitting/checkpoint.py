@@ -9,7 +9,6 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
-from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from hgpbench import sealed
 from hgpbench.files import replacing
 
 _log = logging.getLogger(__name__)
 
 FORMAT = 3
-SEAL_BYTES = 512  # HDF5 leaves them to its user
+_TITLE = f"hgpbench checkpoint {FORMAT}"
 COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
 EVERY = 120.0  # seconds between two states: what a kill may cost
 
@@ -63,35 +63,20 @@ class Checkpoint:
             return
         seconds = self.seconds + time.monotonic() - self._started
         with replacing(self._path) as part:
-            with h5py.File(part, "w", userblock_size=SEAL_BYTES) as file:
+            with h5py.File(part, "w", userblock_size=sealed.SEAL_BYTES) as file:
                 file.attrs.update({"problem": self._problem, "seconds": seconds})
                 for name, array in state().items():
                     file[name] = array
-            with part.open("r+b") as written:
-                seal = _seal(written)
-                written.seek(0)
-                written.write(seal)
+            sealed.seal(part, _TITLE)
         self._written = time.monotonic()
 
     def _read(self, path: Path) -> None:
-        with path.open("rb") as file:
-            seal, expected = file.read(SEAL_BYTES), _seal(file)
-        if seal != expected:
-            same_version = seal.startswith(_TITLE)
-            reason = "a damaged checkpoint" if same_version else "a checkpoint of another version"
+        found = sealed.state(path, _TITLE)
+        if found != "whole":
+            reason = "a damaged checkpoint" if found == "damaged" else "a checkpoint of another version"
             _log.warning("%s: %s is not continued; the fit starts anew", path, reason)
             return
         with h5py.File(path, "r") as stored:
             if stored.attrs["problem"] == self._problem:
                 self.stored = {name: np.asarray(stored[name]) for name in stored}
                 self.seconds = float(stored.attrs["seconds"])
-
-
-_TITLE = f"hgpbench checkpoint {FORMAT}\n".encode()
-
-
-def _seal(file: BufferedIOBase) -> bytes:
-    """The first bytes of a checkpoint, from all that follow them."""
-    file.seek(SEAL_BYTES)
-    digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return (_TITLE + f"{digest}\n".encode()).ljust(SEAL_BYTES, b"\0")

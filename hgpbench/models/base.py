@@ -22,6 +22,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import ClassVar, Literal, ParamSpec, Self, overload
 
 import numpy as np
@@ -37,6 +38,7 @@ from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
 from hgpbench.gp.kernels import Families, KernelName
 from hgpbench.gp.optim import OptimResult
+from hgpbench.models import saving
 from hgpbench.prediction import Prediction
 from hgpbench.scaling import Scaling, is_constant
 
@@ -145,10 +147,18 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
     def predict_dist(self, X: ArrayLike) -> Prediction:
         """The predictive distribution of y at the rows of ``X``."""
         check_is_fitted(self)
-        inputs = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return self.predict_seen(validate_data(self, X, dtype=np.float64, order="C", reset=False))
+
+    def predict_seen(self, inputs: Array) -> Prediction:
+        """The same at inputs that are known to be valid, of any columns' names."""
         with blas_threads(self._square):
             prediction = self._moments(self._seen(inputs))
         return self._scaling.undo(prediction)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model into a file of its own, from which ``hgpbench.load`` makes it again."""
+        check_is_fitted(self)
+        saving.save(self, Path(path))
 
     def _seen(self, X: Array) -> Array:
         """Scaled inputs, none so far that squares of distances overflow: the prior reigns long before."""

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+from hgpbench import sealed
 from hgpbench.fitting import checkpoint
 from hgpbench.models import DVSHGP, SVGP, SVSHGP, Estimator
 from tests.models.zoo import draw
@@ -170,7 +171,7 @@ def test_a_checkpoint_of_an_older_version_is_refused_in_one_line(
     path = tmp_path / "checkpoint.h5"
     plain = model.fit(X, y, checkpoint=path).elbo_
     content = path.read_bytes()
-    path.write_bytes(content[checkpoint.SEAL_BYTES :])  # as versions without a seal wrote them
+    path.write_bytes(content[sealed.SEAL_BYTES :])  # as versions without a seal wrote them
     assert model.fit(X, y, checkpoint=path).elbo_ == plain
     (line,) = caplog.messages
     assert line.endswith("a checkpoint of another version is not continued; the fit starts anew")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hgpbench.data import hdf5
+from hgpbench import hdf5
 from hgpbench.data.frames.cells import Array
 from hgpbench.data.frames.table import Table, block_rows, is_unnamed, named, plain
 from hgpbench.errors import DataError

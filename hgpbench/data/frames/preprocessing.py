@@ -157,7 +157,7 @@ class Preprocessing:
             raise Refused(at, f"{found} is not finite; where it stands for a missing value say --na {found}")
         absent = np.atleast_1d(np.isnan(values).any(axis=1))
         if self.missing == "error" and absent.any():
-            raise Refused(int(absent.argmax()), "the value is missing; say --missing drop, mean or flag")
+            raise Refused(int(absent.argmax()), "the value is missing; say --missing drop or mean")
         if self.missing == "drop":
             complete &= ~absent
         values[absent] = column.fill
