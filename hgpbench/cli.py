@@ -64,5 +64,6 @@ def _common(
 
 
 # In the order of the help.
-for _command in (compare, init, fetch, datasets, models, run, reproduce, report, fit, predict, schema, doctor):
+_COMMANDS = (compare, init, fetch, datasets, models, run, reproduce, report, fit, predict, schema, doctor)
+for _command in _COMMANDS:
     app.command()(_with_one_line_errors(_command))
