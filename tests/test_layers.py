@@ -33,7 +33,8 @@ ALLOWED: dict[str, set[str]] = {
     "bench": BASE | {"cluster", "models", "peers", "data", "config", "metrics", "prediction", "scaling", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
     "paper": BASE | {"report", "bench", "config", "data"},
-    "commands": BASE | {"cluster", "use", "config", "data", "models", "peers", "bench", "report", "paper", ""},
+    "commands": BASE
+    | {"cluster", "use", "config", "data", "models", "peers", "bench", "report", "paper", ""},
     "cli": {"commands", "errors", ""},
     "__main__": {"cli", "errors"},
     "columns": set(),
