@@ -20,6 +20,9 @@ class Asked:
     options: str = ""  # of how the table is read, as they were typed
     cut: tuple[str, ...] = ()  # sentences: who or what was left out, and why
     copies: int = 0  # rows that are those of another row, target and all
+    folder: str = ""  # of the experiment, as it was typed
+    group: str = ""  # the column that a split by groups goes by
+    peers: tuple[str, ...] = ()  # labels of models of others, which cannot be saved
 
 
 def write(folder: Path, asked: Asked) -> None:
@@ -32,7 +35,8 @@ def find(folder: Path) -> Asked | None:
     try:
         body = files.read_json(folder / FILE)
         given = {each.name: body[each.name] for each in fields(Asked)}
-        return Asked(**{**given, "cut": tuple(map(str, given["cut"]))})
+        lists = {name: tuple(map(str, given[name])) for name in ("cut", "peers")}
+        return Asked(**{**given, **lists})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -53,6 +53,7 @@ def compare(
     from hgpbench.commands import subjects
     from hgpbench.commands.contest import Contest
     from hgpbench.commands.report import write_report
+    from hgpbench.peers import PEERS
 
     if group is not None and time is not None:
         raise ConfigError("--group and --time both say how to split; give one of them")
@@ -86,6 +87,9 @@ def compare(
             subjects.reading(choices),
             tuple(contest.cut),
             subject.copies,
+            str(folder),
+            group or "",
+            tuple(PEERS),
         ),
     )
     write_report(folder, plot=True, html=True, brief=True)

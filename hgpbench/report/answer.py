@@ -76,7 +76,7 @@ def answer(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
         _cost(experiment, rows, best.label, ties),
         *_warned(experiment, asked),
         *_cut(asked),
-        _next(asked, best, [rows[label] for label in ties], [row.model for row in ranked]),
+        _next(asked, ranked),
     )
 
 
@@ -169,13 +169,24 @@ def _cut(asked: Asked) -> tuple[str, ...]:
     return (f"Left out: {'; '.join(asked.cut)}.",) if asked.cut else ()
 
 
-def _next(asked: Asked, best: Row, ties: list[Row], models: list[str]) -> str:
-    model = best.model
-    words = ["hgpbench", "fit", asked.table, "--target", asked.target, "--model", model, "-o", "model.h5"]
-    options = f" {asked.options}" if asked.options else ""
+def _next(asked: Asked, ranked: list[Row]) -> str:
+    """The command for the best model that can be saved; by groups, the column of groups is no input."""
+    savable = [row for row in ranked if row.label not in asked.peers and row.label != TRIVIAL]
+    if not savable:
+        return "Next: none of these models can be saved; compare with others."
+    row, best = savable[0], ranked[0]
+    if asked.group or not asked.folder:
+        words = ["hgpbench", "fit", asked.table, "--target", asked.target, "--model", row.model]
+        words += ["--drop", asked.group] if asked.group else []
+        words += shlex.split(asked.options)
+    else:
+        words = ["hgpbench", "fit", "--from", asked.folder, "--label", row.label]
+    other = ""
+    if row is not best:
+        other = f" ({best.label}, another package's, cannot be saved; of those that can this one is the best)"
     return (
-        f"Next: `{shlex.join(words)}{options}` fits it to all {asked.rows:,} rows, and "
-        "`hgpbench predict model.h5 new.csv -o predictions.csv` predicts new ones."
+        f"Next: `{shlex.join([*words, '-o', 'model.h5'])}` fits {row.label} to all {asked.rows:,} rows"
+        f"{other}, and `hgpbench predict model.h5 new.csv -o predictions.csv` predicts new ones."
     )
 
 

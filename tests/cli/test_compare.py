@@ -68,7 +68,7 @@ def test_a_table_becomes_an_answer_with_pictures(tmp_path: Path, hgpbench: Comma
     assert any(line.startswith("The noise varies: ") for line in lines)
     assert "Beware: 2 of the 162 rows are copies of another row." in lines
     assert lines[-1].startswith(
-        "Next: `hgpbench fit mine.csv --target price --model hetlinear -o model.h5 --drop id --missing flag`"
+        "Next: `hgpbench fit --from results/mine --label hetlinear -o model.h5` fits hetlinear to all 162 rows"
     )
     report = tmp_path / "results/mine/report"
     assert lines[0].split(". ")[0] in (report / "report.html").read_text()

@@ -1,5 +1,6 @@
 """The answer to a comparison: the right model, ties, noise that varies or not, and what comes next."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,22 @@ def test_the_best_model_is_named_with_its_command(results: Results) -> None:
     assert "Beware: 3 of the 1,400 rows are copies of another row." in lines
     assert "Left out: gp, not made for 9,000 rows." in lines
     assert (
-        "`hgpbench fit 'my table.csv' --target height --model model -o model.h5 --missing drop`" in lines[-1]
+        "`hgpbench fit 'my table.csv' --target height --model model --missing drop -o model.h5`" in lines[-1]
     )
+
+
+def test_what_cannot_be_saved_is_not_what_comes_next(results: Results) -> None:
+    [experiment] = collect(
+        results.experiment("demo", [Fake("good"), Fake("flat", noise=0.05)], 3)
+    ).experiments
+    own = answer(experiment, replace(ASKED, folder="results/demo"))[-1]
+    assert own.startswith("Next: `hgpbench fit --from results/demo --label good -o model.h5` fits good")
+    other = answer(experiment, replace(ASKED, folder="results/demo", peers=("good",)))[-1]
+    assert "--label flat" in other
+    assert "(good, another package's, cannot be saved" in other
+    grouped = answer(experiment, replace(ASKED, folder="results/demo", group="site"))[-1]
+    assert "--drop site" in grouped
+    assert answer(experiment, replace(ASKED, peers=("good", "flat")))[-1].startswith("Next: none of these")
 
 
 def test_a_tie_is_called_one(results: Results) -> None:
