@@ -15,6 +15,7 @@ from hgpbench.units import show_seconds
 FIRST, GROWTH = 1_500, 5  # training rows of the first round, and how they grow
 CHOOSING_SEEDS = (20, 21)
 FINALISTS = 5  # besides the baselines
+LEAST_ENTRANTS = 2  # in the last round, even where the time is over
 SHARE = 0.8  # of the time left that a plan may fill: predictions of time are no better than that
 FEWEST_ROWS = 50  # of a table that can be compared on
 MOST_TEST = 10_000
@@ -88,7 +89,8 @@ def final(
     rows = full
     while True:
         sized = params(rows)
-        chosen, spent, cut = fitting(ranked, rows, repeats, SHARE * seconds, d, sized)
+        sure = LEAST_ENTRANTS if rows <= least else 0
+        chosen, spent, cut = fitting(ranked, rows, repeats, SHARE * seconds, d, sized, sure)
         leaders = [each.label for each in ranked if each.label not in BASELINES and each.label in sized]
         if rows <= least or all(label in chosen for label in leaders[:3]):
             fewer = (f"{full - rows:,} of {full:,} training rows, for want of time",) if rows < full else ()
@@ -97,9 +99,18 @@ def final(
 
 
 def fitting(
-    ranked: Sequence[Result], rows: int, repeats: int, seconds: float, d: int, sized: Mapping[str, Params]
+    ranked: Sequence[Result],
+    rows: int,
+    repeats: int,
+    seconds: float,
+    d: int,
+    sized: Mapping[str, Params],
+    sure: int = 0,
 ) -> tuple[list[str], float, tuple[str, ...]]:
-    """Of the models, best first, those whose runs fit into the time, what they take, why not the others."""
+    """Of the models, best first, those whose runs fit into the time, what they take, why not the others.
+
+    So many of the best are ``sure`` to take part, whatever they take: an answer needs somebody.
+    """
     chosen, spent, cut, entrants = list[str](), 0.0, list[str](), 0
     for each in sorted(ranked, key=lambda one: one.label not in BASELINES):  # baselines cost nothing
         if each.label not in sized:
@@ -110,7 +121,7 @@ def fitting(
         is_entrant = each.label not in BASELINES
         if is_entrant and entrants >= FINALISTS and each.rows < rows:
             cut.append(f"{each.label}, behind on {each.rows:,} rows")
-        elif spent + cost > seconds and chosen and is_entrant:
+        elif spent + cost > seconds and is_entrant and entrants >= sure:
             cut.append(f"{each.label}, some {show_seconds(cost)} for {repeats} runs with {rows:,} rows")
         else:
             chosen.append(each.label)

@@ -45,6 +45,13 @@ def test_with_less_time_it_takes_fewer_rows_and_says_so() -> None:
     assert any("training rows, for want of time" in sentence for sentence in plan.cut)
 
 
+def test_where_the_time_is_over_the_best_two_still_run() -> None:
+    ranked = sorted(results(-0.5, -0.9, -0.7), key=lambda each: each.msll)
+    plan = halving.final(ranked, 100_000, 3, 0.0, 4, entrants)
+    assert plan.rows == 1_500
+    assert set(plan.labels) == {"mean", "linear", "forest", "hetlinear"}
+
+
 def test_whoever_is_too_slow_or_behind_is_named() -> None:
     ranked = sorted(results(-0.9, -0.8, -0.7, -0.6, -0.5, -0.4, -0.3), key=lambda each: each.msll)
     slow = [Result("ehsod", -1.0, 1e5, 1_500, {}), *[each for each in ranked if each.label != "ehsod"]]
