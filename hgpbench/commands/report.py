@@ -67,12 +67,10 @@ def write_report(
             supplier=supplement(path),
             wide=wide,
         )
-    if brief:
-        say(reports.brief(built.document))
-    elif formats or not terminal.is_terminal():
-        say(built.text)
+    if terminal.is_terminal() and not formats:
+        terminal.show_report(built.document, wide, brief)
     else:
-        terminal.show_report(built.document, wide)
+        say(reports.brief(built.document) if brief else built.text)
     for problem in built.problems:
         complain(problem)
     for written in built.files:

@@ -46,13 +46,17 @@ def console(width: int | None = None) -> Console:
     return _Terminal(highlight=False, width=width)
 
 
-def show_report(document: Document, wide: bool = False, out: Console | None = None) -> None:
-    """Print a report: the answer, the ranking, what is amiss; the same words as in Markdown."""
+def show_report(
+    document: Document, wide: bool = False, brief: bool = False, out: Console | None = None
+) -> None:
+    """Print a report in the words of Markdown; a brief one is the answer and the ranking."""
     shown = out or console()
     for section in document.sections:
-        _show_section(section, shown, wide)
+        _show_first(section, shown, wide)
+        if not brief:
+            _show_rest(section, shown)
     for closing in document.closings:
-        if closing.tables:
+        if closing.tables and not brief:
             shown.print(Text(f"\n{printable(closing.heading)}", style="bold underline"))
             _show_tables(closing.tables, shown)
 
@@ -87,10 +91,13 @@ def show_text(text: str, out: Console | None = None) -> None:
         shown.print(Padding(words, (0, 0, 0, len(line) - len(line.lstrip()))))
 
 
-def _show_section(section: Section, shown: Console, wide: bool) -> None:
+def _show_first(section: Section, shown: Console, wide: bool) -> None:
     shown.print(Text(printable(section.title), style="bold underline"))
     shown.print(_bullets(((each.words, _STYLES[each.kind]) for each in section.headlines), ""))
     _show_ranking(tables.ranking(section.experiment), shown, wide)
+
+
+def _show_rest(section: Section, shown: Console) -> None:
     _show_tables((table for table in section.tables if not table.of_models), shown)
     remarks = [(each.heading, each.sentences, "") for each in section.addition.remarks]
     told = [("Cautions", section.cautions, "yellow"), ("Differences", section.findings, ""), *remarks]

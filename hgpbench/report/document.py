@@ -56,7 +56,7 @@ def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Secti
     return Section(
         experiment=experiment,
         title=_title(experiment),
-        headlines=(*_led(addition), *headlines(experiment)),
+        headlines=_headlines(experiment, addition),
         tables=(*(table for table in own if table is not None), *addition.tables),
         cautions=tuple(cautions.cautions(experiment)),
         findings=tuple(_findings(experiment)),
@@ -65,9 +65,13 @@ def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Secti
     )
 
 
-def _led(addition: Addition) -> list[Headline]:
-    """The sentences that come first, as headlines: the first one is the answer itself."""
-    return [Headline("told" if place else "best", words) for place, words in enumerate(addition.lead)]
+def _headlines(experiment: Experiment, addition: Addition) -> tuple[Headline, ...]:
+    """The sentences on top; an answer that was added says more of the best than ours, and replaces it."""
+    own = headlines(experiment)
+    if not addition.lead:
+        return tuple(own)
+    led = [Headline("told" if place else "best", words) for place, words in enumerate(addition.lead)]
+    return (*led, *(headline for headline in own if headline.kind != "best"))
 
 
 def _title(experiment: Experiment) -> str:

@@ -39,10 +39,12 @@ def document(tmp_path: Path) -> Document:
     return write_up(collect(results.root))
 
 
-def shown(document: Document, width: int, wide: bool = False, colour: bool = False) -> str:
+def shown(
+    document: Document, width: int, wide: bool = False, colour: bool = False, brief: bool = False
+) -> str:
     out = io.StringIO()
     console = terminal._Terminal(file=out, width=width, force_terminal=colour, highlight=False)
-    terminal.show_report(document, wide, console)
+    terminal.show_report(document, wide, brief, console)
     return out.getvalue()
 
 
@@ -93,6 +95,14 @@ def test_bars_stand_in_the_middle_where_intervals_hold(document: Document) -> No
     assert set(bars["vshgp"]) <= set("▃▄▅")
     assert bars["mean"].count("▇") >= 3  # much too wide
     assert bars["boom"] == "–"
+
+
+def test_a_brief_report_is_the_answer_and_the_ranking(document: Document) -> None:
+    text = shown(document, 120, brief=True)
+    assert "MSLL: vshgp is best" in text
+    assert len(ranking_of(text)) > 4
+    assert "Cautions" not in text
+    assert "Cautions" in shown(document, 120)
 
 
 def test_foreign_words_stay_words(document: Document) -> None:

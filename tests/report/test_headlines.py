@@ -5,7 +5,9 @@ from typing import Any
 
 from hgpbench.bench import record
 from hgpbench.report.collect import collect
+from hgpbench.report.document import section
 from hgpbench.report.headlines import Headline, headlines
+from hgpbench.report.supplement import Addition
 
 
 def told(results: Any, kind: str) -> list[str]:
@@ -85,6 +87,18 @@ def _begin(folder: Path, begun: str) -> None:
     kept, arrays = record.read(folder), record.read_arrays(folder)
     origin = {**kept.provenance, "begun": begun}
     record.write(folder, record.Record(**(vars(kept) | {"provenance": origin})), arrays)
+
+
+def test_an_answer_that_was_added_takes_the_place_of_ours(results, fake) -> None:
+    results.experiment("demo", [fake("gp", 0.1), fake("mean", 1.0, noise=1.0)], seeds=2)
+    (experiment,) = collect(results.root).experiments
+    found = section(experiment, Addition(lead=("Best: gp.", "Noise varies."))).headlines
+    assert [(each.kind, each.words) for each in found[:2]] == [
+        ("best", "Best: gp."),
+        ("told", "Noise varies."),
+    ]
+    assert "best" not in {each.kind for each in found[1:]}
+    assert {"caution", "origin"} <= {each.kind for each in found}
 
 
 def test_a_headline_is_plain_data() -> None:
