@@ -34,6 +34,7 @@ from hgpbench.la.factors import (
     logdet,
     solve_each,
 )
+from hgpbench.la.local import Places, local_products, local_sums
 from hgpbench.la.products import (
     add_outer,
     add_transposed_times,
@@ -53,6 +54,7 @@ __all__ = [
     "Factor",
     "Outer",
     "Panel",
+    "Places",
     "RowSums",
     "Terms",
     "add_outer",
@@ -71,6 +73,8 @@ __all__ = [
     "inverse",
     "inverse_factor",
     "invert_lower_",
+    "local_products",
+    "local_sums",
     "logdet",
     "lower_of_product",
     "lower_times",

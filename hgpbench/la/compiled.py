@@ -24,6 +24,8 @@ _ROUNDING = 1.5 * 2.0**52  # added to a small number, leaves it rounded in the l
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / factorial(k) for k in range(2, 14))
 
 _MATRIX, _VECTOR, _NUMBER = "float64[:, ::1]", "float64[::1]", "float64"
+_FIXED_MATRIX = "Array(float64, 2, 'C', True, aligned=False)"  # as _MATRIX, perhaps not for writing
+_STACK, _PLACES = "float64[:, :, ::1]", "int64[:, ::1]"
 # A user's arrays may lie in any order, anywhere, and not be for writing.
 _ANY_MATRIX = "Array(float64, 2, 'A', True, aligned=False)"
 _ANY_VECTOR = "Array(float64, 1, 'A', True, aligned=False)"
@@ -226,3 +228,58 @@ def scale(V: Array, weights: Array, out: Array) -> None:
         weight = weights[i]
         for j in range(m):
             out[i, j] = weight * V[i, j]
+
+
+@_compile(_FIXED_MATRIX, _PLACES, _MATRIX, _STACK, _MATRIX, fastmath=_REORDERED)
+def local_products(X: Array, near: Array, points: Array, A: Array, q: Array) -> None:
+    """A[s, i, j] = -|x_i - x_j|^2/2 of the rows near point s, q[s, i] = -|x_i - p_s|^2/2."""
+    count, K = near.shape
+    d = X.shape[1]
+    Z = np.empty((d, K))
+    for s in range(count):
+        for i in range(K):
+            row, square = near[s, i], 0.0
+            for k in range(d):
+                x = X[row, k]
+                Z[k, i] = x
+                square += (x - points[s, k]) ** 2
+            q[s, i] = -0.5 * square
+        for i in range(K):
+            for j in range(i + 1):
+                A[s, i, j] = 0.0
+            for k in range(d):
+                x = Z[k, i]
+                for j in range(i + 1):
+                    A[s, i, j] -= 0.5 * (x - Z[k, j]) ** 2
+            for j in range(i + 1):
+                A[s, j, i] = A[s, i, j]
+
+
+@_compile(_FIXED_MATRIX, _PLACES, _MATRIX, _STACK, _MATRIX, _STACK, _STACK, _VECTOR, fastmath=_REORDERED)
+def local_sums(
+    X: Array, near: Array, points: Array, D: Array, Dq: Array, left: Array, right: Array, out: Array
+) -> None:
+    """out[k] += sum of W[s, i, j] (x_ik - x_jk)^2 over i > j, and of w[s, i] (x_ik - p_sk)^2.
+
+    W = (left_0 right_0^T + left_1 right_1^T) * D, of which the strictly lower triangle is read, and
+    w = left_2 * Dq.
+    """
+    count, K = near.shape
+    d = X.shape[1]
+    Z, W = np.empty((d, K)), np.empty(K)
+    for s in range(count):
+        for i in range(K):
+            row, w = near[s, i], left[s, 2, i] * Dq[s, i]
+            for k in range(d):
+                x = X[row, k]
+                Z[k, i] = x
+                out[k] += w * (x - points[s, k]) ** 2
+        for i in range(1, K):
+            first, second = left[s, 0, i], left[s, 1, i]
+            for j in range(i):
+                W[j] = (first * right[s, 0, j] + second * right[s, 1, j]) * D[s, i, j]
+            for k in range(d):
+                x, total = Z[k, i], 0.0
+                for j in range(i):
+                    total += W[j] * (x - Z[k, j]) ** 2
+                out[k] += total
