@@ -20,12 +20,11 @@ from hgpbench.columns import Array, divisors
 from hgpbench.fitting.values import Values
 from hgpbench.gp.optim import evaluate, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
+from hgpbench.gp.scatter import VAR_LOG_CHI2
 
 Index = NDArray[np.intp]
 
 FLOOR = 1e-6  # of the variance of y, under squared residuals: a zero has no logarithm
-MEAN_LOG_CHI2 = -1.2703628454614782  # of one degree of freedom: psi(1/2) + log 2
-VAR_LOG_CHI2 = float(np.pi**2 / 2)
 LAM = 0.5  # the fixed point of lambda where the noise is as large as the residuals
 
 N_RESTARTS = 3  # by default

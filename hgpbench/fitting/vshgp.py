@@ -19,7 +19,6 @@ from hgpbench.fitting.collapsed import SparseFit, fit_sparse, search_sparse, sta
 from hgpbench.fitting.start import (
     FLOOR,
     LAM,
-    MEAN_LOG_CHI2,
     N_RESTARTS,
     Start,
     Tried,
@@ -33,6 +32,7 @@ from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.scatter import MEAN_LOG_CHI2
 from hgpbench.prediction import Prediction
 
 Optimizer = Literal["natural", "lbfgs", "paper"]

@@ -1,119 +1,184 @@
-"""f at new inputs from the training rows next to them, given the noise variance of every row.
+"""A latent function at points from the K training rows nearest to each, exactly, and its pullback.
 
-Exact conditioning on the K nearest rows, in lengthscales, of each point: what an exact GP comes to
-where the kernel has decayed beyond them (Vecchia, 1988; Gramacy and Apley, 2015). No border between experts
-lies between a point and its neighbours.
+Conditioning on the nearest rows, in lengthscales, is what an exact GP comes to where the kernel has decayed
+beyond them (Vecchia, 1988; Gramacy and Apley, 2015). With A = K_NN + R for the rows N near a point, k its
+covariances with them, b = A^-1 y_N and a = A^-1 k,
+
+    mu = k^T b,    s2 = k(0) - k^T a,
+
+    dk = dmu b - 2 ds2 a,    dA = ds2 a a^T - dmu (a b^T + b a^T) / 2,
+
+so that a bound's derivatives by mu and s2 of each point lead to those by the kernel's parameters in K^2 d
+flops beside the K^3 / 3 of the factor. Points are independent of each other: neither their order, nor how
+they are cut into pieces, nor who computes which, changes a bit.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from hgpbench.gp.kernels import Stationary
 from hgpbench.gp.tasks import Run, serially
-from hgpbench.la import JITTER, Array, rowdots, solve_each
+from hgpbench.la import JITTER, Array, Places, local_products, local_sums, solve_each
 
-CHUNK = 16_000_000  # bytes for the matrices of some points: larger ones would leave the caches
-FEWEST_POINTS = 8  # at a time: with fewer, calls would take longer than they compute
+CHUNK = 1_500_000  # bytes for the matrices of some points: larger ones would leave the caches
+FEWEST_POINTS = 4  # at a time: with fewer, calls would take longer than they compute
+SEARCHED = 1_024  # points whose neighbours one task looks for
+LEAF = 32  # rows in a leaf of the tree
 
 
-@dataclass(eq=False)
-class Neighbourhood:
-    """Training rows ``X`` (n, d) with targets ``y`` and noise variances ``r`` (n,), searched by a tree."""
+def pieces(n: int, K: int) -> Iterator[slice]:
+    """``n`` points in parts whose matrices take about ``CHUNK`` bytes, with K rows near each."""
+    points = max(FEWEST_POINTS, CHUNK // (8 * K * (K + 8)))
+    return (slice(start, min(start + points, n)) for start in range(0, n, points))
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Rows ``X`` (n, d), in lengthscales, among which the nearest are looked for; exactly, by a k-d tree."""
+
+    X: Array
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        # Cut at midpoints and not balanced: built in half the time, searched in less.
+        return KDTree(self.X, leafsize=LEAF, balanced_tree=False, compact_nodes=False)
+
+    def __getstate__(self) -> dict[str, Array]:
+        """The rows alone: the tree is made again faster than it is read."""
+        return {"X": self.X}
+
+    def nearest(self, points: Array, K: int, run: Run = serially) -> Places:
+        """The K rows nearest to each point (s, d), the nearest first: (s, K); no more than there are."""
+        K, tree = min(K, len(self.X)), self._tree
+        near = np.empty((len(points), K), dtype=np.int64)
+
+        def look(part: slice) -> None:
+            near[part] = tree.query(points[part], K)[1].reshape(-1, K)
+
+        run([partial(look, part) for part in _parts(len(points))])
+        return near
+
+    def others(self, rows: Places, K: int, run: Run = serially) -> Places:
+        """The K rows nearest to each of these rows (s,), without itself: (s, K)."""
+        near = self.nearest(self.X[rows], K + 1, run)
+        is_self = near == rows[:, None]
+        # Where more copies of a row than neighbours hide the row itself, the last of them goes.
+        is_self[~is_self.any(axis=1), -1] = True
+        return np.ascontiguousarray(near[~is_self].reshape(len(rows), -1))
+
+
+def _parts(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + SEARCHED, n)) for start in range(0, n, SEARCHED))
+
+
+class LocalGrad(NamedTuple):
+    """Derivatives of a sum over some points by the kernel's parameters and the constants of the model."""
+
+    ds2_k: float
+    dlog_ell: Array
+    dnoise: Array  # (s, K): by the noise variance of each row near each point
+    dmean: float  # by a constant mean of the function
+
+
+@dataclass(frozen=True, eq=False)
+class Conditioned:
+    """The function at some points given the rows near them: its moments, and what their pullback needs."""
 
     kernel: Stationary
-    X: Array
-    y: Array
-    r: Array
-    K: int
-    scale: float = 1.0  # times the kernel's lengthscales
-    _tree: KDTree = field(init=False, repr=False)
+    X: Array  # rows, in lengthscales
+    points: Array  # likewise
+    near: Places
+    noise: Array  # (s, K)
+    ks: Array  # (s, K), covariances with the rows near
+    slopes: tuple[Array, Array]  # of the matrices, in their strictly lower triangles, and of ``ks``
+    solved: Array  # (s, 2, K): b and a
+    mu: Array
+    s2: Array
 
-    def __post_init__(self) -> None:
-        self.K = min(self.K, len(self.y))
-        # Cut at midpoints and not balanced: built in half the time, searched in the same.
-        self._tree = KDTree(self.X / self.kernel.ell, leafsize=32, balanced_tree=False, compact_nodes=False)
+    @classmethod
+    def of(
+        cls, kernel: Stationary, X: Array, y: Array, r: Array, near: Places, points: Array, slopes: bool
+    ) -> "Conditioned":
+        """Given rows ``X`` and ``points`` in lengthscales, targets ``y`` and noise ``r`` (n,): K^3 / 3 flops.
 
-    def moments(self, Xs: Array, chunk: int = CHUNK, run: Run = serially) -> tuple[Array, Array]:
-        """Mean and variance of f at ``Xs`` (s, d), each (s,): K^3 / 3 flops a point beside the search.
-
-        Matrices take ``chunk`` bytes at a time in each of the tasks that ``run`` runs at once.
+        The factor of each matrix takes its upper triangle; the strictly lower one keeps the covariances,
+        which are the slopes of the squared exponential. Other kernels get them only where ``slopes`` are
+        asked for.
         """
-        mu, s2 = np.empty(len(Xs)), np.empty(len(Xs))
-
-        def condition(rows: slice) -> None:
-            scaled = Xs[rows] / self.kernel.ell
-            near = self._tree.query(scaled, self.K)[1].reshape(-1, self.K)
-            mu[rows], s2[rows] = self._condition(scaled, near, self.scale)
-
-        run([partial(condition, part) for part in self._pieces(len(Xs), self.K, chunk)])
-        return mu, s2
-
-    def choose(
-        self, counts: Sequence[int], scales: Sequence[float], rows: NDArray[np.int64], run: Run = serially
-    ) -> None:
-        """Set K, then the scale, to those from which these training rows are best predicted by the others.
-
-        Best by the sum of log N(y_i | mu_i, s2_i + r_i), f at row i conditioned on its K nearest others; the
-        scale is one of ``scales``, or stays 1. A sparse bound likes its lengthscales long, for then its
-        inducing points explain more; the exact conditioning here does better with somewhat shorter ones.
-        Another scale leaves the nearest the same.
-        """
-        counts = sorted({min(count, len(self.y) - 1) for count in counts})
-        points = self._tree.data[rows]
-        nearest = _others(self._tree.query(points, counts[-1] + 1)[1].reshape(len(rows), -1), rows)
-
-        def fit(count: int, scale: float) -> float:
-            """The log density with so many neighbours at this scale, but for a constant."""
-            densities = np.empty(len(rows))
-
-            def judge(part: slice) -> None:
-                mu, s2 = self._condition(points[part], nearest[part, :count], scale)
-                s2 += self.r[rows[part]]
-                densities[part] = -0.5 * (np.log(s2) + (self.y[rows[part]] - mu) ** 2 / s2)
-
-            run([partial(judge, part) for part in self._pieces(len(rows), count)])
-            return float(densities.sum())
-
-        by_count = {count: fit(count, 1.0) for count in counts}
-        self.K = max(by_count, key=by_count.__getitem__)
-        by_scale = {1.0: by_count[self.K]} | {scale: fit(self.K, scale) for scale in scales}
-        self.scale = max(by_scale, key=by_scale.__getitem__)
-
-    def _pieces(self, n: int, K: int, chunk: int = CHUNK) -> list[slice]:
-        """``n`` points in parts whose matrices take about ``chunk`` bytes, with K neighbours each."""
-        points = max(FEWEST_POINTS, min(chunk, CHUNK) // (8 * K * (K + 3 * self.X.shape[1] + 8)))
-        return [slice(start, start + points) for start in range(0, n, points)]
-
-    def _condition(self, points: Array, near: NDArray[np.int64], scale: float) -> tuple[Array, Array]:
-        """mu* = k*^T A^-1 y and s2* = k - k*^T A^-1 k*, for scaled points, with A = K + diag(r) each."""
-        kernel, kd = self.kernel, self.kernel.s2_k * (1.0 + JITTER)
-        Z = self._tree.data[near]  # (s, K, d), in lengthscales
-        seen = (Z - points[:, None]) / scale  # from the point
-        ks = kernel.at(rowdots(seen, seen))
-        # Among themselves seen from their middle: from a far point their distances would cancel.
-        Z -= Z.mean(axis=1, keepdims=True)
-        Z /= scale
-        square = rowdots(Z, Z)
-        A = Z @ Z.transpose(0, 2, 1)  # (s, K, K)
-        A -= 0.5 * square[:, :, None]
-        A -= 0.5 * square[:, None, :] - kernel.offset
-        kernel.fill(A)
-        diagonal = np.einsum("skk->sk", A)
-        diagonal[...] = kd + self.r[near]
-        solved = np.stack([self.y[near], ks], axis=1)  # (s, 2, K)
+        A, ks = local_products(X, near, points)
+        if kernel.offset:
+            A += kernel.offset
+            ks += kernel.offset
+        apart = slopes and kernel.slopes_apart
+        D, Dk = (np.empty_like(A), np.empty_like(ks)) if apart else (A, ks)
+        kernel.fill(A, D if apart else None)
+        kernel.fill(ks, Dk if apart else None)
+        kd, noise = kernel.s2_k * (1.0 + JITTER), r[near]
+        np.einsum("skk->sk", A)[...] = kd + noise
+        solved = np.stack([y[near], ks], axis=1)
         solve_each(A, solved)
         mu, explained = np.einsum("sk,sjk->js", ks, solved)
         # Round-off may carry a variance that vanishes below zero.
-        return mu, np.maximum(kd - explained, 0.0)
+        s2 = np.maximum(kd - explained, 0.0)
+        return cls(kernel, X, points, near, noise, ks, (D, Dk), solved, mu, s2)
+
+    def pullback(self, dmu: Array, ds2: Array) -> LocalGrad:
+        """From the derivatives by both moments of each point (s,)."""
+        b, a = self.solved[:, 0], self.solved[:, 1]
+        dmu, ds2 = dmu[:, None], ds2[:, None]
+        # Twice the coefficients of dA, as each pair of rows is met once.
+        left = np.stack([2.0 * ds2 * a - dmu * b, -dmu * a, dmu * b - 2.0 * ds2 * a], axis=1)
+        right = np.stack([a, b], axis=1)
+        dlog_ell = local_sums(self.X, self.near, self.points, self.slopes, left, right)
+        # With A = K + R, a^T K b = mu - a^T R b and a^T K a = k^T a - a^T R a: no K is needed.
+        dnoise = ds2 * a * a - dmu * a * b
+        of_k = np.vdot(left[:, 2], self.ks) + ds2.sum() * self.kernel.s2_k * (1.0 + JITTER)
+        of_A = np.vdot(ds2, np.vecdot(a, self.ks)[:, None]) - np.vdot(dmu, self.mu[:, None])
+        of_A -= np.vdot(dnoise, self.noise)
+        dmean = float(np.vdot(dmu[:, 0], 1.0 - a.sum(axis=1)))
+        return LocalGrad(float(of_k + of_A) / self.kernel.s2_k, dlog_ell, dnoise, dmean)
 
 
-def _others(near: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each row's nearest ones (s, K + 1) without the row itself, or the last where copies hide it: (s, K)."""
-    is_self = near == rows[:, None]
-    is_self[~is_self.any(axis=1), -1] = True
-    return near[~is_self].reshape(len(rows), -1)
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Rows with targets ``y`` (n,) about a mean ``mean`` and noise variances ``r`` (n,), to predict from."""
+
+    kernel: Stationary
+    search: Search  # of the rows, in the kernel's lengthscales
+    y: Array
+    r: Array
+    K: int
+    mean: float = 0.0
+
+    @classmethod
+    def of(
+        cls, kernel: Stationary, X: Array, y: Array, r: Array, K: int, mean: float = 0.0
+    ) -> "Neighbourhood":
+        """From rows ``X`` (n, d) in the units of the lengthscales."""
+        return cls(kernel, Search(X / kernel.ell), y, r, K, mean)
+
+    def moments(self, Xs: Array, run: Run = serially) -> tuple[Array, Array]:
+        """Mean and variance of the function at points ``Xs`` (s, d), each (s,)."""
+        points = Xs / self.kernel.ell
+        return self.given(points, self.search.nearest(points, self.K, run), run)
+
+    def left_out(self, rows: Places, run: Run = serially) -> tuple[Array, Array]:
+        """The same at these rows (s,), each without itself."""
+        return self.given(self.search.X[rows], self.search.others(rows, self.K, run), run)
+
+    def given(self, points: Array, near: Places, run: Run = serially) -> tuple[Array, Array]:
+        """The same at points in lengthscales from the rows named."""
+        mu, s2 = np.empty(len(points)), np.empty(len(points))
+        y = self.y - self.mean
+
+        def condition(part: slice) -> None:
+            found = Conditioned.of(self.kernel, self.search.X, y, self.r, near[part], points[part], False)
+            mu[part], s2[part] = self.mean + found.mu, found.s2
+
+        run([partial(condition, part) for part in pieces(len(points), near.shape[1])])
+        return mu, s2

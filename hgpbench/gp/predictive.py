@@ -29,15 +29,15 @@ _LOG_2PI = math.log(2 * math.pi)
 _TINY = float(np.finfo(float).tiny)
 
 
-def _standard_rule(order: int) -> tuple[Array, Array]:
+def standard_rule(order: int) -> tuple[Array, Array]:
     """Nodes and weights of E h(x), x ~ N(0, 1)."""
     nodes, weights = np.polynomial.hermite.hermgauss(order)
     return math.sqrt(2.0) * nodes, weights / math.sqrt(math.pi)
 
 
-_NODES, _WEIGHTS = _standard_rule(ORDER)
+_NODES, _WEIGHTS = standard_rule(ORDER)
 _LOG_WEIGHTS = np.log(_WEIGHTS)
-_PAIR_NODES, _PAIR_WEIGHTS = _standard_rule(PAIR_ORDER)
+_PAIR_NODES, _PAIR_WEIGHTS = standard_rule(PAIR_ORDER)
 
 
 def normal_logpdf(y: ArrayLike, mu: Array, s2: Array) -> Array:

@@ -11,7 +11,6 @@ from hgpbench.fitting.checks import check_at_least, check_choice, ensure_started
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import (
     FLOOR,
-    MEAN_LOG_CHI2,
     N_RESTARTS,
     SAMPLE,
     Start,
@@ -28,6 +27,7 @@ from hgpbench.gp.exact import POSITIVE, ExactPosterior, ExactProblem, LargeExact
 from hgpbench.gp.kernels import Family
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
+from hgpbench.gp.scatter import MEAN_LOG_CHI2
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 from hgpbench.scaling import is_constant

@@ -6,7 +6,7 @@ import numpy as np
 
 from hgpbench.columns import chunks
 from hgpbench.fitting.ridge import Ridge
-from hgpbench.fitting.start import MEAN_LOG_CHI2
+from hgpbench.gp.scatter import MEAN_LOG_CHI2
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 from hgpbench.scaling import Scaling
