@@ -28,7 +28,8 @@ class Prediction:
     """Predictive moments at the test points, one entry per point.
 
     With ``g_mean`` and ``g_var`` the predictive is the normal mixture N(y | f_mean, f_var + e^g) over
-    g ~ N(g_mean, g_var) (paper, eq. for q(y*)); without them it is N(mean, var). Beyond these moments, the
+    g ~ N(g_mean, g_var) (paper, eq. for q(y*)); without them it is N(mean, var). With ``fixed_var`` f has a
+    share in e^g, too: N(y | f_mean, fixed_var + (1 + f_var / noise_var) e^g). Beyond these moments, the
     distribution answers ``logpdf``, ``cdf``, ``quantile`` and ``crps``.
     """
 
@@ -39,6 +40,7 @@ class Prediction:
     f_var: Array | None = None
     g_mean: Array | None = None
     g_var: Array | None = None
+    fixed_var: Array | None = None
 
     @classmethod
     def gaussian(cls, f_mean: Array, f_var: Array, noise_var: ArrayLike) -> "Prediction":
@@ -51,6 +53,17 @@ class Prediction:
         """Latent moments of f and of the log noise variance g; the two moments of y are exact."""
         noise = np.exp(g_mean + 0.5 * g_var)
         return cls(f_mean, f_var + noise, noise, f_mean, f_var, g_mean, g_var)
+
+    @classmethod
+    def scaled(
+        cls, f_mean: Array, f_var: Array, noise_var: float, floor: float, scale: tuple[Array, Array]
+    ) -> "Prediction":
+        """Variances of f and of the noise, times floor + e^h with moments of h: those of y are exact."""
+        h_mean, h_var = scale
+        times = floor + np.exp(h_mean + 0.5 * h_var)
+        f, noise = f_var * times, noise_var * times
+        g_mean, fixed = h_mean + np.log(noise_var), floor * (f_var + noise_var)
+        return cls(f_mean, f + noise, noise, f_mean, f, g_mean, h_var, fixed)
 
     @property
     def is_mixture(self) -> bool:
@@ -72,6 +85,7 @@ class Prediction:
             f_var=None if self.f_var is None else square * self.f_var,
             g_mean=None if self.g_mean is None else self.g_mean + np.log(square),
             g_var=self.g_var,
+            fixed_var=None if self.fixed_var is None else square * self.fixed_var,
         )
 
     def logpdf(self, y: ArrayLike) -> Array:
@@ -117,9 +131,16 @@ class Prediction:
 
     @property
     def _mixture(self) -> tuple[Array, Array, Array, Array] | None:
-        """The four latent moments, or None for a normal predictive."""
+        """Mean, the variance that is free of g, and moments of the log of the rest; None for a normal."""
         if self.f_mean is None or self.f_var is None or self.g_mean is None or self.g_var is None:
             return None
+        if self.fixed_var is not None:
+            return (
+                self.f_mean,
+                self.fixed_var,
+                self.g_mean + np.log1p(self.f_var / self.noise_var),
+                self.g_var,
+            )
         return self.f_mean, self.f_var, self.g_mean, self.g_var
 
     def arrays(self) -> dict[str, Array]:
