@@ -20,7 +20,7 @@ from hgpbench.gp.kernels import KERNELS, Families, KernelName
 from hgpbench.prediction import Prediction
 
 Choice = KernelName | Literal["auto"]
-AUTO = "auto"
+AUTO: Literal["auto"] = "auto"
 CHOICES: tuple[str, ...] = (*get_args(KernelName), AUTO)
 PARAMETERS = ("kernel", "noise_kernel")
 ROWS = 4_000  # of the training rows, that choose a kernel ...

@@ -14,6 +14,8 @@ from hgpbench.models.gpvc import GPVC
 from hgpbench.models.hetlinear import HetLinear
 from hgpbench.models.linear import Linear
 from hgpbench.models.mean import Mean
+from hgpbench.models.nngp import NNGP
+from hgpbench.models.nnhgp import NNHGP
 from hgpbench.models.rbcm import RBCM
 from hgpbench.models.svgp import SVGP
 from hgpbench.models.svshgp import SVSHGP
@@ -37,6 +39,8 @@ MODELS: dict[str, type[Estimator]] = {
     "vhgp": VHGP,
     "dvshgp": DVSHGP,
     "svshgp": SVSHGP,
+    "nngp": NNGP,
+    "nnhgp": NNHGP,
 }
 """Every model, from the simplest to the most elaborate."""
 
@@ -46,6 +50,8 @@ __all__ = [
     "FITC",
     "GPVC",
     "MODELS",
+    "NNGP",
+    "NNHGP",
     "RBCM",
     "SVGP",
     "SVSHGP",

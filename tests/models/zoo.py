@@ -12,6 +12,8 @@ SMALL = {
     "n_experts": 3,
     "n_blocks": 3,
     "n_basis": 10,
+    "n_neighbors": 15,
+    "n_noise_neighbors": 15,
     "max_iter": 30,
 }
 

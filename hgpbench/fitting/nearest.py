@@ -1,0 +1,186 @@
+"""f from the nearest rows, learned by predicting each row from the others: what NNGP and NNHGP share.
+
+First values come from the grid of all models; then rounds of L-BFGS follow, each on a larger sample of the
+rows, with neighbours found anew as lengthscales have moved. Kernels compete on small samples, and the number
+of neighbours grows while left-out rows gain by it.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from hgpbench.columns import Array
+from hgpbench.fitting.ascent import Ascent, with_prior
+from hgpbench.fitting.kernels import AUTO, Choice
+from hgpbench.fitting.start import Tried, grid, search, spread
+from hgpbench.fitting.values import Values
+from hgpbench.gp.kernels import KERNELS, KernelName
+from hgpbench.gp.leave_one_out import POSITIVE, Batch, signal
+from hgpbench.gp.neighbours import Neighbourhood
+from hgpbench.gp.optim import lbfgs
+from hgpbench.gp.params import Bound, Layout, objective
+from hgpbench.gp.predictive import normal_logpdf
+from hgpbench.gp.tasks import Run
+from hgpbench.la import Places
+
+FIRST_NEIGHBORS, MOST_NEIGHBORS = 50, 400  # where left-out rows choose their number
+STARTED, COMPARED, LEARNED = 500, 4_000, 8_000  # rows for first values, for each kernel, for the best
+LEVELLED = 20_000  # rows for the noise level alone: those that tell of it may be rare
+SHAPE = frozenset({"s2_k", "ell"})
+Densities = dict[str, float]
+"""Mean log densities of left-out rows, by kernel."""
+
+JUDGED = 4_000  # rows by which kernels, numbers of neighbours and weights are chosen
+PRIOR_STD = 1.0  # of the log variance of f in terms of the target's
+SURE = 1.0  # standard errors by which twice as many neighbours must win: they cost four times as much
+
+
+def asked(choice: Choice) -> tuple[KernelName, ...]:
+    """The kernels that a parameter leaves to choose from."""
+    return tuple(KERNELS) if choice == AUTO else (choice,)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Scaled rows and targets, the samples that are taken of them in order, and who does the work.
+
+    The noise of row i is sigma2 w_i; at a row that is predicted, s2 + sigma2 w_i counts times c_i.
+    """
+
+    X: Array
+    y: Array
+    order: Places  # all rows, at random
+    single: Places  # those whose inputs no other has, in the same order
+    w: Array
+    c: Array
+    run: Run
+
+    @classmethod
+    def of(cls, X: Array, y: Array, rng: np.random.Generator, run: Run) -> "Task":
+        """With constant noise; in which order the rows come does not matter, but for those that are equal.
+
+        A row that has the inputs of another tells of noise alone, and few that agree in the target as well
+        would swear that there is none. So kernels compete on the others, unless most rows are repeated.
+        """
+        in_order = np.lexsort((y, *X.T))
+        again = (X[in_order[1:]] == X[in_order[:-1]]).all(axis=1)
+        single = ~(np.append(again, False) | np.append(False, again))
+        shuffle = rng.permutation(len(y))
+        order = in_order[shuffle]
+        alone = order[single[shuffle]] if 2 * single.sum() >= len(y) else order
+        return cls(X, y, order, alone, np.ones(len(y)), np.ones(len(y)), run)
+
+    def only(self, rows: Places) -> "Task":
+        """Some of the rows, in order, as if there were no others."""
+        place = np.full(len(self.y), -1)
+        place[rows] = np.arange(len(rows))
+        order, single = place[self.order], place[self.single]
+        orders = order[order >= 0], single[single >= 0]
+        return Task(self.X[rows], self.y[rows], *orders, self.w[rows], self.c[rows], self.run)
+
+    def learned(self, rows: int) -> Places:
+        """Some of all rows, as they lie in the table."""
+        return np.sort(self.order[:rows])
+
+    def compared(self, rows: int) -> Places:
+        """Some of the rows that no other repeats."""
+        return np.sort(self.single[:rows])
+
+    @property
+    def judged(self) -> Places:
+        """Others of these, where there are enough."""
+        return np.sort(self.single[-JUDGED:])
+
+    def bound(self, kernel: KernelName, values: Values, rows: Places, K: int) -> Callable[[Values], Bound]:
+        """The leave-one-out density of these rows, their neighbours as they are now."""
+        batch = Batch.of(self.X, self.y, self.w, rows, values["ell"], K, KERNELS[kernel], self.run)
+        return with_prior(partial(signal, batch, self.c[rows]), PRIOR_STD)
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """Parameters of f and their kernel, and how many rows a prediction looks at."""
+
+    kernel: KernelName
+    values: Values
+    K: int
+    tried: tuple[Tried, ...] = ()
+    evaluations: int = 0
+
+    def neighbourhood(self, task: Task) -> Neighbourhood:
+        """To predict f from."""
+        kernel = KERNELS[self.kernel](float(self.values["s2_k"]), self.values["ell"])
+        return Neighbourhood.of(kernel, task.X, task.y, float(self.values["sigma2"]) * task.w, self.K)
+
+    def densities(self, task: Task, rows: Places) -> Array:
+        """The log density of each of these rows by the others."""
+        return self.judged(task, rows)[0]
+
+    def judged(self, task: Task, rows: Places) -> tuple[Array, Array]:
+        """The same, and the squared errors."""
+        mu, s2 = self.neighbourhood(task).left_out(rows, task.run)
+        v = (s2 + float(self.values["sigma2"]) * task.w[rows]) * task.c[rows]
+        return normal_logpdf(task.y[rows], mu, v), (task.y[rows] - mu) ** 2
+
+
+def begun(task: Task, kernel: KernelName, K: int, n_restarts: int, max_iter: int) -> Signal:
+    """f with this kernel, from the best of the grid, learned from a small sample."""
+    trials = grid(task.X, task.y)
+    # Lengthscales of the grid are in proportion, so that they all have the same neighbours.
+    rows = task.compared(STARTED)
+    bound = task.bound(kernel, {"ell": spread(task.X)}, rows, K)
+    start = search(bound, trials, POSITIVE, n_restarts=n_restarts)
+    values, evaluations = start.values, start.evaluations
+    rows = task.compared(COMPARED)
+    layout = Layout.of(values, positive=POSITIVE)
+    result = lbfgs(
+        objective(task.bound(kernel, values, rows, K), layout), layout.pack(values), max_iter=max_iter
+    )
+    if result.outcome != "failed":
+        values = layout.unpack(result.x)
+    return Signal(kernel, values, K, start.tried, evaluations + result.evaluations)
+
+
+def refined(task: Task, found: Signal, n_neighbors: int | None, ascent: Ascent) -> Signal:
+    """The same after the number of neighbours was chosen, and a round on more rows."""
+    if n_neighbors is None:
+        found = with_neighbours(task, found)
+    found = once_more(task, found, LEARNED, ascent)
+    return once_more(task, found, LEVELLED, ascent, held=SHAPE)
+
+
+def once_more(task: Task, found: Signal, rows: int, ascent: Ascent, held: Collection[str] = ()) -> Signal:
+    """One round, on so many rows with FIRST_NEIGHBORS each, fewer with more."""
+    sample = task.learned(max(STARTED, rows * FIRST_NEIGHBORS // max(found.K, FIRST_NEIGHBORS)))
+    bound = task.bound(found.kernel, found.values, sample, found.K)
+    return replace(found, values=ascent.climb(bound, found.values, len(sample), held=held))
+
+
+def with_neighbours(task: Task, found: Signal) -> Signal:
+    """Twice as many neighbours, and again, while that surely predicts better."""
+    rows, most = task.judged, min(MOST_NEIGHBORS, len(task.y) - 1)
+    density = found.densities(task, rows)
+    while most > found.K:
+        more = replace(found, K=min(2 * found.K, most))
+        gain = more.densities(task, rows) - density
+        if gain.mean() <= SURE * gain.std() / np.sqrt(len(rows)):
+            break
+        found, density = more, density + gain
+    return found
+
+
+def best_of(
+    kernels: Sequence[KernelName],
+    begin: Callable[[KernelName], Signal],
+    judge: Callable[[Signal], Array],
+) -> tuple[Signal, Densities]:
+    """f with the kernel that predicts left-out rows best, and the densities of all; one needs no judge."""
+    if len(kernels) == 1:
+        return begin(kernels[0]), {}
+    contenders = {kernel: begin(kernel) for kernel in kernels}
+    densities = {str(kernel): float(judge(found).mean()) for kernel, found in contenders.items()}
+    winner = max(contenders, key=lambda kernel: densities[kernel])
+    spent = sum(found.evaluations for found in contenders.values())
+    return replace(contenders[winner], evaluations=spent), densities

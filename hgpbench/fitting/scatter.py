@@ -1,0 +1,205 @@
+"""g, by how much predictions err locally: learned from the residuals at rows that a model has not seen.
+
+A Gaussian process on log squares gives the first responses; scoring gives better ones, from the modes of g
+that all rows have (see ``gp.scatter``). Its parameters maximise the density of each residual given those
+next to it, g integrated out: that of the predictions which NNHGP then makes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from hgpbench.columns import Array
+from hgpbench.fitting.ascent import Ascent, with_prior
+from hgpbench.fitting.nearest import Densities, Signal, Task
+from hgpbench.fitting.start import N_RESTARTS, noise_grid, search, spread
+from hgpbench.fitting.values import Values
+from hgpbench.gp.kernels import KERNELS, KernelName
+from hgpbench.gp.leave_one_out import POSITIVE, Batch, scattered
+from hgpbench.gp.neighbours import Neighbourhood
+from hgpbench.gp.params import Bound
+from hgpbench.gp.predictive import mixture_logpdf, normal_logpdf
+from hgpbench.gp.scatter import (
+    VAR_LOG_CHI2,
+    VAR_SCORE,
+    first_responses,
+    log_density,
+    modes,
+    responses,
+)
+from hgpbench.gp.tasks import Run
+from hgpbench.la import Places
+
+STARTED, LEARNED = 1_000, 2_000  # rows that first values, then parameters are learned from ...
+MOST_NEIGHBORS = 50  # ... and how many others each of these looks at
+ROUNDS = 2  # of scoring and learning
+FLOORS = (0.0, 3e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
+HELD_ROWS, HELD_SHARE = 10_000, 5  # a fifth of the rows, at most so many, by which the floor is chosen
+FEWEST = 100  # rows, of which a fifth can tell something
+LEVEL_ROWS = 2_000  # of them that suffice for the level of g
+EXACT = 3.0  # times as much as a normal density counts an exact one in the choice
+LARGEST_VAR, WIDEST = 16.0, 60.0  # variance of g, and its mean either way
+PRIOR_STD = 0.5  # of the log variance of g: log noise varies by about one, rarely by ten
+HELD = frozenset({"sigma2"})  # the variance of the responses is known
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Left-out residuals ``z`` (n,) over their standard deviations, at rows ``X``."""
+
+    X: Array
+    z: Array
+    log_scale: Array  # logarithms of those standard deviations
+    order: Places  # in which samples take them
+
+    @classmethod
+    def of(cls, task: Task, f: Signal, rows: Places) -> "Residuals":
+        """What f leaves at these rows, each predicted from the others."""
+        mu, s2 = f.neighbourhood(task).left_out(rows, task.run)
+        scale = np.sqrt(s2 + float(f.values["sigma2"]))
+        order = np.argsort(np.argsort(task.order)[rows])
+        return cls(task.X[rows], (task.y[rows] - mu) / scale, np.log(scale), order)
+
+    def bound(
+        self, t: Array, rows: int, ell: Array, kernel: KernelName, K: int, run: Run
+    ) -> Callable[[Values], Bound]:
+        """The density of so many of them, given responses ``t`` of those nearest in these lengthscales."""
+        sample = np.sort(self.order[:rows])
+        K = min(K, MOST_NEIGHBORS, len(t) - 1)
+        batch = Batch.of(self.X, t, np.ones(len(t)), sample, ell, K, KERNELS[kernel], run)
+        constant = -float(self.log_scale[sample].sum())
+
+        def density(values: Values) -> Bound:
+            value, grads, jitter = scattered(batch, self.z[sample], values)
+            return Bound(value + constant, grads, jitter)
+
+        return with_prior(density, PRIOR_STD)
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Parameters of g, its working responses ``t`` at the rows ``X``, and how many of these it looks at."""
+
+    kernel: KernelName
+    values: Values
+    X: Array
+    t: Array
+    K: int
+    density: float = -np.inf  # of the residuals by which it was found, a row
+
+    def neighbourhood(self) -> Neighbourhood:
+        """To predict g from."""
+        kernel = KERNELS[self.kernel](float(self.values["s2_k"]), self.values["ell"])
+        r = np.full(len(self.t), float(self.values["sigma2"]))
+        return Neighbourhood.of(kernel, self.X, self.t, r, self.K, float(self.values["mu0"]))
+
+    def left_out(self, run: Run) -> tuple[Array, Array]:
+        """Moments of g at each of its rows, without that row."""
+        return self.neighbourhood().left_out(np.arange(len(self.t)), run)
+
+
+def begun(residuals: Residuals, kernel: KernelName, K: int, run: Run) -> Scatter:
+    """g from the best of the grid, by the first responses."""
+    t = first_responses(residuals.z)
+    level = {"mu0": np.asarray(np.log(np.mean(residuals.z**2)))}
+    trials = [trial._replace(values=trial.values | level) for trial in noise_grid(residuals.X)]
+    rows = min(STARTED, len(t))
+    bound = residuals.bound(t, rows, spread(residuals.X), kernel, K, run)
+    start = search(bound, trials, POSITIVE, n_restarts=N_RESTARTS, held=HELD)
+    return Scatter(kernel, _bounded(start.values), residuals.X, t, K, start.tried[0].reached / rows)
+
+
+def _bounded(values: Values) -> Values:
+    """With no more variance than densities are computed for: rows that f meets exactly ask for more."""
+    level = np.clip(values["mu0"], -WIDEST, WIDEST)
+    return values | {"s2_k": np.minimum(values["s2_k"], LARGEST_VAR), "mu0": level}
+
+
+def best_of(
+    residuals: Residuals, kernels: Sequence[KernelName], K: int, run: Run
+) -> tuple[Scatter, Densities]:
+    """g with the kernel by which residuals are predicted best, and their log densities by all."""
+    found = {kernel: begun(residuals, kernel, K, run) for kernel in kernels}
+    densities = {str(kernel): scatter.density for kernel, scatter in found.items()}
+    winner = max(found, key=lambda kernel: found[kernel].density)
+    return found[winner], densities if len(kernels) > 1 else {}
+
+
+def refined(residuals: Residuals, found: Scatter, ascent: Ascent, run: Run) -> Scatter:
+    """g after rounds of learning and scoring."""
+    rows = min(LEARNED, len(residuals.z))
+    for _ in range(ROUNDS):
+        found = scored(residuals, found, run)
+        bound = residuals.bound(found.t, rows, found.values["ell"], found.kernel, found.K, run)
+        found = replace(found, values=_bounded(ascent.climb(bound, found.values, rows, held=HELD)))
+    return found
+
+
+def scored(residuals: Residuals, found: Scatter, run: Run) -> Scatter:
+    """The same with responses made anew, at the modes of g."""
+    m = modes(residuals.z, *found.left_out(run))
+    values = found.values | {"sigma2": np.asarray(VAR_SCORE)}
+    return replace(found, values=values, t=responses(residuals.z, m))
+
+
+def calibrated(task: Task, f: Signal, g: Scatter) -> tuple[Scatter, float]:
+    """g at the level, and the floor, that rows kept from f and g ask for; as it is where these are few."""
+    if len(task.y) < FEWEST:
+        return g, 0.0
+    level, floor = level_and_floor(*held_out(task, f, g))
+    return replace(g, values=g.values | {"mu0": g.values["mu0"] + level}), floor
+
+
+def held_out(task: Task, f: Signal, g: Scatter) -> tuple[Array, Array, Array]:
+    """Standardised residuals of rows that were kept from f and from g, and the moments of g there.
+
+    A row left out of f alone still shows in g: it is near the rows whose residuals tell g, and has a part in
+    them. What is certain and wrong is then seen as less certain than it would be.
+    """
+    held = task.order[-min(HELD_ROWS, len(task.order) // HELD_SHARE) :]
+    rest = np.setdiff1d(task.order, held)
+    fewer = task.only(rest)
+    residuals = Residuals.of(fewer, f, np.sort(fewer.order[: len(g.t)]))
+    again = begun_at(residuals, g)
+    for _ in range(ROUNDS):
+        again = scored(residuals, again, task.run)
+    mu, s2 = f.neighbourhood(fewer).moments(task.X[held], task.run)
+    z = (task.y[held] - mu) / np.sqrt(s2 + float(f.values["sigma2"]))
+    return z, *again.neighbourhood().moments(task.X[held], task.run)
+
+
+def begun_at(residuals: Residuals, g: Scatter) -> Scatter:
+    """g at parameters that are known, by the first responses of other residuals."""
+    values = g.values | {"sigma2": np.asarray(VAR_LOG_CHI2)}
+    return replace(g, values=values, X=residuals.X, t=first_responses(residuals.z))
+
+
+def level_and_floor(z: Array, mu: Array, s2: Array) -> tuple[float, float]:
+    """What to add to g ~ N(mu, s2), and the least share of its variance that a prediction shall have.
+
+    Where rows repeat each other, g calls some predictions nearly certain, and of these a handful is wrong by
+    far: their exact density, a mixture's, bears it; an interval, or a normal of the same variance, does not.
+    So the floor is that of the greatest exact density, counted thrice, and normal density of left-out rows,
+    and for each floor the level is that of the greatest exact density.
+    """
+    zero, some = np.zeros_like(z), slice(None, None, -(-len(z) // LEVEL_ROWS))
+
+    def loss(level: float, share: float) -> float:
+        free = zero[some]
+        return -float(mixture_logpdf(z[some], free, share + free, mu[some] + level, s2[some]).mean())
+
+    def judged(share: float) -> tuple[float, float, float]:
+        level = float(minimize_scalar(loss, bounds=(-1.0, 1.0), args=(share,), method="bounded").x)
+        exact = float(mixture_logpdf(z, zero, share + zero, mu + level, s2).mean())
+        normal = normal_logpdf(z, zero, share + np.exp(mu + level + 0.5 * s2))
+        return EXACT * exact + float(normal.mean()), level, share
+
+    _, level, share = max(judged(share) for share in FLOORS)
+    return level, share
+
+
+def densities(residuals: Residuals, found: Scatter, run: Run) -> Array:
+    """The log density of the target at each row, by the others."""
+    return log_density(residuals.z, *found.left_out(run))[0] - residuals.log_scale

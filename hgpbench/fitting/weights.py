@@ -1,0 +1,70 @@
+"""How f weighs its rows once their noise is known: as little, or as much, as left-out rows ask for.
+
+Where noise varies, the rows with less of it should count for more; where e^g stands for what f cannot follow
+rather than for noise, weighing by it makes f worse. So powers of e^g are tried, f learned again with each.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hgpbench.columns import Array
+from hgpbench.fitting.nearest import COMPARED, Signal, Task
+from hgpbench.gp.leave_one_out import POSITIVE
+from hgpbench.gp.optim import lbfgs
+from hgpbench.gp.params import Layout, objective
+
+POWERS = (0.0, 0.5, 1.0)
+HELD = frozenset({"sigma2"})
+WORSE = 1.01  # times the squared error of f as it was, which may not be given for density
+WIDEST = 12.0  # of log scales about their mean: no row has all the weight
+LARGEST = 100.0  # of that mean
+
+
+def weighted(task: Task, h: Array, power: float) -> Task:
+    """The task where residuals have the log scales ``h`` (n,), rows weighed by this power of them."""
+    level = float(np.clip(h.mean(), -LARGEST, LARGEST))
+    centred = np.clip(h - level, -WIDEST, WIDEST)
+    w = np.exp(power * centred)
+    return replace(task, w=w, c=np.exp(centred + level) / w)
+
+
+def relearned(task: Task, found: Signal, max_iter: int) -> Signal:
+    """f learned again under the noise of the task, from a small sample; its noise level stays.
+
+    Left free that level would vanish where a few rows repeat others exactly: e^g has room for the rest.
+    """
+    rows = task.learned(COMPARED)
+    layout = Layout.of(found.values, positive=POSITIVE).only(found.values.keys() - HELD)
+    bound = objective(task.bound(found.kernel, found.values, rows, found.K), layout, held=found.values)
+    result = lbfgs(bound, layout.pack(found.values), max_iter=max_iter)
+    return replace(
+        found,
+        values=found.values | (layout.unpack(result.x) if result.outcome != "failed" else {}),
+        evaluations=found.evaluations + result.evaluations,
+    )
+
+
+def chosen(
+    task: Task, found: Signal, h: Array, asked: float | None, max_iter: int
+) -> tuple[float, Signal] | None:
+    """The power with which left-out rows are predicted best, and f so learned; None to leave f as it is.
+
+    One that is ``asked`` for is taken.
+    """
+    rows = task.judged
+    plain, errors = found.judged(weighted(task, h, 0.0), rows)
+    best: tuple[float, Signal] | None = None
+    most, spent = 0.0, 0
+    for power in POWERS if asked is None else (asked,):
+        other = weighted(task, h, power)
+        again = relearned(other, found, max_iter)
+        spent += again.evaluations - found.evaluations
+        density, squares = again.judged(other, rows)
+        gain = float(np.mean(density - plain))
+        if asked is not None or (gain > most and squares.mean() <= WORSE * errors.mean()):
+            best, most = (power, again), gain
+    if best is None:
+        return None
+    power, again = best
+    return power, replace(again, evaluations=found.evaluations + spent)

@@ -1,0 +1,208 @@
+"""The nearest-neighbour GP with a noise that belongs to its predictions."""
+
+import numpy as np
+
+from hgpbench.fitting import nearest, scatter, weights
+from hgpbench.fitting.ascent import Ascent
+from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional
+from hgpbench.fitting.kernels import Choice, check_kernels
+from hgpbench.fitting.nearest import FIRST_NEIGHBORS, Signal, Task
+from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
+from hgpbench.fitting.scatter import Residuals, Scatter
+from hgpbench.fitting.start import N_RESTARTS, told
+from hgpbench.fitting.threads import runner
+from hgpbench.gp.kernels import KernelName
+from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.prediction import Prediction
+
+COMPARING: KernelName = "matern32"  # of g, while kernels of f are compared
+
+
+class NNHGP(Estimator):
+    """f at a point from the rows nearest to it, and e^g, by how much such predictions err there.
+
+    y ~ N(mu, (s^2 + sigma^2) e^g) with mu and s^2 from the nearest rows as in NNGP, and g from a second
+    nearest-neighbour GP, which is learned from residuals at rows that f has not seen.
+
+    Cost: O(b K^3) an iteration, for samples of b rows, 8,000 at most, and O(K^3) once for each row whose
+    residual is learned from; O(K^3 + K_g^3) a test row beside the search.
+
+    Parameters
+    ----------
+    n_neighbors : int or None, default=None
+        Rows K that a prediction of f looks at. None for 50, doubled, up to 400, while left-out rows gain.
+    n_noise_neighbors : int, default=100
+        Rows K_g that a prediction of g looks at.
+    kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="auto"
+        Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
+        one that predicts left-out training rows best.
+    noise_kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="auto"
+        Kernel of g, likewise.
+    weights : float or None, default=None
+        Power of e^g by which f weighs rows: 0 for all alike, 1 for as much as e^g says. None for what
+        left-out rows ask for among 0, 1/2 and 1.
+    noise_rows : int, default=100000
+        Most rows whose residuals g is learned from; where there are more rows, f weighs all alike.
+    mean : {"zero", "linear"}, default="zero"
+        Mean of f: zero, or linear, by ridge regression before the GP.
+    max_iter : int, default=20
+        Most iterations of L-BFGS in each of the rounds.
+    n_restarts : int, default=3
+        Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
+        goes on. 0 for the best of the grid as it is.
+    n_jobs : int or None, default=None
+        Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    standardize : bool, default=True
+        Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
+    random_state : int or None, default=None
+        Seed of the samples.
+
+    Attributes
+    ----------
+    lengthscales_f_, lengthscales_g_ : arrays of shape (d,)
+        Lengthscales l_i of f and of g.
+    signal_var_f_, signal_var_g_ : float
+        Prior variances of f, its mean over g, and of g (a log variance, so without units).
+    noise_mean_ : float
+        Prior mean of the log noise variance.
+    n_neighbors_ : int
+        Rows that a prediction of f looks at.
+    floor_ : float
+        Least share of its variance that a prediction has, chosen by left-out rows.
+    weights_ : float
+        Power of e^g by which f weighs rows.
+    kernel_, noise_kernel_ : str
+        The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
+    elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
+        The leave-one-out log density, as a sample of the rows has it, and how it was reached: of f with
+        constant noise first, then with g; see ``hgpbench.models.base``.
+    """
+
+    stochastic = True
+    reference = "Vecchia (1988) for f; ours for g (docs/nnhgp.md)"
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        n_noise_neighbors: int = 100,
+        kernel: Choice = "auto",
+        noise_kernel: Choice = "auto",
+        weights: float | None = None,
+        noise_rows: int = 100_000,
+        mean: MeanKind = "zero",
+        max_iter: int = 20,
+        n_restarts: int = N_RESTARTS,
+        n_jobs: int | None = None,
+        standardize: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_noise_neighbors = n_noise_neighbors
+        self.kernel = kernel
+        self.noise_kernel = noise_kernel
+        self.weights = weights
+        self.noise_rows = noise_rows
+        self.mean = mean
+        self.max_iter = max_iter
+        self.n_restarts = n_restarts
+        self.n_jobs = n_jobs
+        self.standardize = standardize
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
+        check_choice("mean", self.mean, MEAN_KINDS)
+        check_optional("n_neighbors", self.n_neighbors, 1)
+        check_at_least("n_noise_neighbors", self.n_noise_neighbors, 1)
+        check_at_least("noise_rows", self.noise_rows, 2)
+        if self.weights is not None:
+            check_at_least("weights", self.weights, 0.0, float)
+        check_at_least("max_iter", self.max_iter, 1)
+        check_at_least("n_restarts", self.n_restarts, 0)
+        check_jobs(self.n_jobs)
+
+    def _choose_kernels(self, X: Array, y: Array) -> None:
+        """They are chosen as f and g are learned."""
+
+    def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        scaling, n = self._scaling, len(y)
+        inputs, target = scaling.inputs(X), scaling.target(y)
+        self._mean = MeanFunction.fit(self.mean, X, target, scaling)
+        target -= self._mean(inputs)
+        ascent = Ascent(n, self.max_iter, self._reporter(callback, n))
+        with runner(self.n_jobs) as run:
+            task = Task.of(inputs, target, np.random.default_rng(self.random_state), run)
+            f = self._signal(task, ascent)
+            residuals = Residuals.of(task, f, np.sort(task.order[: self.noise_rows]))
+            g = self._scatter(residuals, ascent, task)
+            if len(residuals.z) == n:
+                task, f, g = self._weighed(task, f, residuals, g, ascent)
+            g, self.floor_ = scatter.calibrated(task, f, g)
+        self._f, self._g = f.neighbourhood(task), g.neighbourhood()
+        self._noise = float(f.values["sigma2"])
+        ascent.aside += f.evaluations
+        self._keep(ascent.result, n)
+        self.starts_, self.n_neighbors_ = told(f.tried), min(f.K, n)
+        self.kernel_, self.noise_kernel_ = f.kernel, g.kernel
+        self._tell(_told(f, g))
+
+    def _signal(self, task: Task, ascent: Ascent) -> Signal:
+        K = self.n_neighbors or FIRST_NEIGHBORS
+        found, densities = nearest.best_of(
+            nearest.asked(self.kernel),
+            lambda kernel: nearest.begun(task, kernel, K, self.n_restarts, self.max_iter),
+            lambda signal: self._judged(task, signal),
+        )
+        self.kernel_densities_ = {"kernel": densities} if densities else {}
+        return nearest.refined(task, found, self.n_neighbors, ascent)
+
+    def _judged(self, task: Task, signal: Signal) -> Array:
+        """The density of left-out rows by this f and a g that is learned from them alone."""
+        residuals = Residuals.of(task, signal, task.judged)
+        found = scatter.begun(residuals, COMPARING, FIRST_NEIGHBORS, task.run)
+        return scatter.densities(residuals, found, task.run)
+
+    def _scatter(self, residuals: Residuals, ascent: Ascent, task: Task) -> Scatter:
+        kernels = nearest.asked(self.noise_kernel)
+        found, densities = scatter.best_of(residuals, kernels, self.n_noise_neighbors, task.run)
+        if densities:
+            self.kernel_densities_["noise_kernel"] = densities
+        return scatter.refined(residuals, found, ascent, task.run)
+
+    def _weighed(
+        self, task: Task, f: Signal, residuals: Residuals, g: Scatter, ascent: Ascent
+    ) -> tuple[Task, Signal, Scatter]:
+        """f and g once more, if left-out rows are predicted better where f knows of g."""
+        self.weights_ = 0.0
+        h, _ = g.left_out(task.run)
+        better = weights.chosen(task, f, h, self.weights, self.max_iter)
+        if better is None:
+            return task, f, g
+        self.weights_, f = better
+        task = weights.weighted(task, h, self.weights_)
+        if self.n_neighbors is None:
+            f = nearest.with_neighbours(task, f)
+        f = nearest.once_more(task, f, nearest.COMPARED, ascent, weights.HELD)
+        residuals = Residuals.of(task, f, np.arange(len(task.y)))
+        return task, f, scatter.refined(residuals, g, ascent, task.run)
+
+    def _moments(self, X: Array) -> Prediction:
+        with runner(self.n_jobs) as run:
+            mu, s2 = self._f.moments(X, run)
+            scale = self._g.moments(X, run)
+        prediction = Prediction.scaled(mu, s2, self._noise, self.floor_, scale)
+        return self._mean.add_to(prediction, X)
+
+
+def _told(f: Signal, g: Scatter) -> dict[str, Array]:
+    """Parameters by the names under which estimators tell them."""
+    mean, s2_kg = g.values["mu0"], g.values["s2_k"]
+    return {
+        "ell_f": f.values["ell"],
+        "s2_kf": f.values["s2_k"] * np.exp(mean + 0.5 * s2_kg),
+        "ell_g": g.values["ell"],
+        "s2_kg": s2_kg,
+        "mu0": mean + np.log(f.values["sigma2"]),
+    }
