@@ -57,6 +57,12 @@ def _subset(n: float, d: float, p: Mapping[str, Any]) -> float:
     return 60 * (1.5 * m**3 + 30 * m * m * (1 + d / 2))
 
 
+def _nearest(n: float, d: float, p: Mapping[str, Any]) -> float:
+    K = _given(p, "n_neighbors", 50, n)
+    rows = 540 * min(n, 1_000) + 100 * min(n, 4_000) + 25 * min(n, 8_000) + 10 * min(n, 20_000)
+    return rows * 340 * K * K * (1 + K / 50)
+
+
 def _trees(trees: float) -> Count:
     return lambda n, d, p: trees * (2_000 + n * d) * 40
 
@@ -77,6 +83,8 @@ EFFORT: Mapping[str, Count] = {
     "dvshgp": _experts,
     "rbcm": _exact_experts,
     "ehsod": lambda n, d, p: 2 * _subset(n, d, p),
+    "nngp": _nearest,
+    "nnhgp": lambda n, d, p: 1.6 * _nearest(n, d, p) + 5e7 * min(n, 100_000),
     "forest": lambda n, d, p: 300 * n * d * max(1.0, float(np.log2(max(n, 2)))) * 1_800,
     "lightgbm": _trees(150_000),
     "catboost": _trees(150_000),

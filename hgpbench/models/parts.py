@@ -36,6 +36,8 @@ CLASSES: dict[str, str] = {
     "Lbfgs": "experts.optimizers",
     "Paper": "experts.optimizers",
     "Passes": "experts.optimizers",
+    "Search": "gp.neighbours",
+    "Neighbourhood": "gp.neighbours",
 }
 """Frozen dataclasses, named tuples and kernels, each with its module."""
 
