@@ -66,10 +66,9 @@ def fetch(
         if is_openml(each) and not check:
             say(_told(import_openml(each, target, choices=choices, force=force, folder=folder), own=True))
         elif check:
-            result = fetches.check(each, folder=folder)
+            say(_told(fetches.check(each, folder=folder)))
         else:
-            result = fetches.fetch(each, source=source, force=force, folder=folder)
-        say(_told(result))
+            say(_told(fetches.fetch(each, source=source, force=force, folder=folder)))
 
 
 def _named(names: list[str] | None, target: str | None, name: str | None, choices: Choices) -> list[str]:

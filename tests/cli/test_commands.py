@@ -130,7 +130,7 @@ def test_own_data_becomes_a_dataset_and_runs(folder: Path, invoke: Invoke) -> No
     (folder / "mine.yaml").write_text("name: mine\ndataset: mine\nmodels: {linear: }\n")
     plan = invoke("run", "mine.yaml", "--dry-run")
     assert plan.exit_code == 0, plan.stderr
-    assert "1 to run" in plan.stdout
+    assert "3 to run" in plan.stdout
 
 
 @pytest.mark.parametrize(
