@@ -53,12 +53,12 @@ def hgpbench(workplace: Path) -> Command:
 
 @pytest.fixture
 def experiment(workplace: Path) -> Callable[[str, str], Path]:
-    """Write an experiment on the toy set: its models, and further keys."""
+    """Write an experiment on the toy set: its models, and further keys; one seed, unless these say more."""
 
     def write(models: str, more: str = "") -> Path:
-        path = workplace / "mine.yaml"
+        path, once = workplace / "mine.yaml", "" if "repeats" in more else "repeats: 1\n"
         path.write_text(
-            f"name: mine\ndataset: toy\nsplit: {{train: 30, test: 20}}\n{more}models:\n"
+            f"name: mine\ndataset: toy\nsplit: {{train: 30, test: 20}}\n{once}{more}models:\n"
             + "".join(f"  {line.strip()}\n" for line in models.strip().splitlines())
         )
         return path

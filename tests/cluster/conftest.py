@@ -38,9 +38,9 @@ def experiment(workplace: Path) -> Callable[..., Path]:
     """Write an experiment: its models, and further keys."""
 
     def write(models: str, more: str = "", dataset: str = "toy") -> Path:
-        path = workplace / "mine.yaml"
+        path, once = workplace / "mine.yaml", "" if "repeats" in more else "repeats: 1\n"
         path.write_text(
-            f"name: mine\ndataset: {dataset}\nsplit: {{train: 30, test: 20}}\n{more}models:\n"
+            f"name: mine\ndataset: {dataset}\nsplit: {{train: 30, test: 20}}\n{once}{more}models:\n"
             + "".join(f"  {line.strip()}\n" for line in models.strip().splitlines())
         )
         return path

@@ -84,7 +84,7 @@ def _mixture(around: Round, place: Place) -> None:
 
 def _write(path: Path, models: list[str]) -> None:
     path.write_text(
-        f"name: {NAME}\ndataset: toy\nsplit: {{train: 40, test: 20}}\n"
+        f"name: {NAME}\ndataset: toy\nsplit: {{train: 40, test: 20}}\nrepeats: 1\n"
         f"limits: {{wall: {WALL}s, memory: 600MB, threads: 1}}\nmodels:\n{''.join(models)}"
     )
 
