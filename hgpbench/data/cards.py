@@ -115,6 +115,8 @@ class Recipe(_Strict):
     def _is_a_split(cls, value: dict[str, Share] | None) -> dict[str, Share] | None:
         if value is None:
             return None
+        if missing := {"train", "test"} - value.keys():
+            raise ValueError(f"{' and '.join(sorted(missing))} missing: a split says train and test")
         try:
             Split(value["train"], value["test"])
         except (TypeError, DataError) as error:
