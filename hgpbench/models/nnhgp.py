@@ -21,8 +21,9 @@ COMPARING: KernelName = "matern32"  # of g, while kernels of f are compared
 class NNHGP(Estimator):
     """f at a point from the rows nearest to it, and e^g, by how much such predictions err there.
 
-    y ~ N(mu, (s^2 + sigma^2) e^g) with mu and s^2 from the nearest rows as in NNGP, and g from a second
-    nearest-neighbour GP, which is learned from residuals at rows that f has not seen.
+    y ~ N(mu, (s^2 + sigma^2) (floor + e^g)) with mu and s^2 from the nearest rows as in NNGP, and g from a
+    second nearest-neighbour GP, which is learned from residuals at rows that f has not seen; its level and
+    the floor are set by rows that were kept from both.
 
     Cost: O(b K^3) an iteration, for samples of b rows, 8,000 at most, and O(K^3) once for each row whose
     residual is learned from; O(K^3 + K_g^3) a test row beside the search.
