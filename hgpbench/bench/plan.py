@@ -199,7 +199,7 @@ def _split(experiment: Experiment, source: Source) -> Split:
     if asked is None:
         split = source.default_split
     elif isinstance(asked, SplitConfig):
-        split = Split(asked.train, asked.test, asked.by, asked.time)
+        split = Split(**asked.model_dump())
     else:
         split = Split(asked, asked)
     try:

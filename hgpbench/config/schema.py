@@ -86,6 +86,13 @@ class SplitConfig(_Strict):
     time: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="an input: test rows come after the training rows"
     )
+    blocks: Annotated[int, Field(ge=2)] | None = Field(
+        default=None,
+        description="a count of pieces that the file's rows are cut into; whole ones are tested on",
+    )
+    gap: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="rows left out of training on either side of a block that is tested on"
+    )
 
     @model_validator(mode="after")
     def _rows_remain(self) -> "SplitConfig":
@@ -93,6 +100,8 @@ class SplitConfig(_Strict):
             raise ValueError(
                 "train: all leaves no row to test on; say test: train to score on the training rows"
             )
+        if self.gap is not None and self.blocks is None:
+            raise ValueError("gap: stands beside blocks, which says what it is a gap between")
         return self
 
 

@@ -5,7 +5,7 @@ into inputs and target. Variants are recipes of their own; what stands beside ``
 """
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -93,7 +93,7 @@ class Recipe(_Strict):
     derived: dict[str, Cut] = {}
     missing: Missing = Missing()
     rows: Annotated[int, Field(gt=0)] | None = None  # to expect, once missing ones are dropped
-    split: dict[Literal["train", "test"], Share] | None = None
+    split: dict[Literal["train", "test", "by", "time", "blocks", "gap"], Share] | None = None
     about: str = ""  # one line on this variant
 
     @model_validator(mode="after")
@@ -118,7 +118,7 @@ class Recipe(_Strict):
         if missing := {"train", "test"} - value.keys():
             raise ValueError(f"{' and '.join(sorted(missing))} missing: a split says train and test")
         try:
-            Split(value["train"], value["test"])
+            Split(**cast(dict[str, Any], value))
         except (TypeError, DataError) as error:
             raise ValueError(str(error)) from None
         return value
@@ -128,7 +128,7 @@ class Recipe(_Strict):
         """The paper's split, or four fifths against the rest."""
         if self.generator is not None and self.split is None:
             return self.generator.split
-        return FALLBACK_SPLIT if self.split is None else Split(self.split["train"], self.split["test"])
+        return FALLBACK_SPLIT if self.split is None else Split(**cast(dict[str, Any], self.split))
 
     @property
     def generator(self) -> Generator | None:

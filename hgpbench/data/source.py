@@ -196,8 +196,9 @@ class SyntheticSource:
 
     def sizes(self, split: Split) -> tuple[int, int]:
         """Numbers of training and test points."""
-        if split.order is not None:
-            raise DataError(f"{self.name}: rows that are drawn have no column to split by")
+        if split.order is not None or split.blocks is not None:
+            lacking = "column" if split.order is not None else "order"
+            raise DataError(f"{self.name}: rows that are drawn have no {lacking} to split by")
         return self.generator.sizes(split)
 
     def fold(self, split: Split, seed: int) -> Fold:

@@ -22,29 +22,47 @@ class Split:
 
     ``train`` may be "all" (then ``test`` is "train": scored in sample), ``test`` may be "rest" or "train",
     and both may be "published": the split that the dataset came with. With ``by``, the name of a column, rows
-    that share a value of it are on one side; with ``time``, test rows come after the training rows.
+    that share a value of it are on one side; with ``time``, test rows come after the training rows; with
+    ``blocks`` the rows, as they stand in the file, are cut into so many pieces of which whole ones are tested
+    on, and no training row stands within ``gap`` rows of them.
     """
 
     train: Share
     test: Share
     by: str | None = None
     time: str | None = None
+    blocks: int | None = None
+    gap: int | None = None
 
     def __post_init__(self) -> None:
         _check_share("train", self.train)
         _check_share("test", self.test)
         if (self.train == PUBLISHED) != (self.test == PUBLISHED):
             raise DataError(f"{self}: 'published' must be asked for both train and test")
-        if self.order is not None and (self.train in ("all", PUBLISHED) or self.test == "train"):
-            raise DataError(f"{self}: by and time need counts or fractions to train and test on")
-        if self.by is not None and self.time is not None:
-            raise DataError(f"{self}: give by or time, not both")
+        self._check_ways()
         if self.train == "all" and self.test != "train":
             raise DataError(f"{self}: no rows are left to test on; give train a count, or test: train")
 
+    def _check_ways(self) -> None:
+        """What a split goes by is of the right kind, one thing only, and leaves rows to choose."""
+        for name in ("by", "time"):
+            column = getattr(self, name)
+            if column is not None and (not isinstance(column, str) or not column):
+                raise DataError(f"split: {name} is {column!r:.60}; allowed: the name of a column")
+        for name, least in (("blocks", 2), ("gap", 1)):
+            count = getattr(self, name)
+            if count is not None and (type(count) is not int or count < least):
+                raise DataError(f"split: {name} is {count!r:.60}; allowed: a count, {least} at least")
+        ways = [name for name in ("by", "time", "blocks") if getattr(self, name) is not None]
+        if ways and (self.train in ("all", PUBLISHED) or self.test == "train"):
+            raise DataError(f"{self}: {ways[0]} needs counts or fractions to train and test on")
+        if len(ways) > 1:
+            raise DataError(f"{self}: give {' or '.join(ways)}, not both")
+        if self.gap is not None and self.blocks is None:
+            raise DataError(f"{self}: gap: says what to leave out between blocks; give blocks too")
+
     def __str__(self) -> str:
-        more = "".join(f", {key}: {name}" for key, name in (("by", self.by), ("time", self.time)) if name)
-        return f"split {{train: {self.train}, test: {self.test}{more}}}"
+        return f"split {{{', '.join(f'{key}: {value}' for key, value in self.asked().items())}}}"
 
     @property
     def order(self) -> str | None:
@@ -53,11 +71,11 @@ class Split:
 
     def asked(self) -> dict[str, Share]:
         """What was asked, as plain data: what identifies a run, so nothing that was not asked for."""
-        named = (("by", self.by), ("time", self.time))
+        named = {name: getattr(self, name) for name in ("by", "time", "blocks", "gap")}
         return {
             "train": self.train,
             "test": self.test,
-            **{key: name for key, name in named if name is not None},
+            **{name: value for name, value in named.items() if value is not None},
         }
 
     def resolve(self, rows: int, published_test: int | None = None) -> tuple[int, int]:
@@ -74,6 +92,8 @@ class Split:
         else:
             n_test = rows - n_train if self.test == "rest" else _count(self.test, rows)
         asked = n_train if self.test == "train" else n_train + max(n_test, 0)
+        if self.blocks is not None and self.blocks > rows:
+            raise DataError(f"{self}: the dataset has {rows:,} rows; ask for fewer blocks")
         if asked > rows:
             raise DataError(f"{self}: asks for {asked:,} rows, the dataset has {rows:,}; ask for fewer")
         for part, count in (("train", n_train), ("test", n_test)):
@@ -112,6 +132,8 @@ def split_rows(
         return _groups(values, n_train, n_test, np.random.default_rng(seed), str(split))
     if values is not None and split.time is not None:
         return _window(values, n_train, n_test, np.random.default_rng(seed), seed)
+    if split.blocks is not None:
+        return _blocks(rows, n_train, n_test, np.random.default_rng(seed), split)
     if split.train == PUBLISHED and published_test is not None:
         return np.setdiff1d(np.arange(rows), published_test), published_test
     if split.train == "all":
@@ -126,15 +148,37 @@ def _groups(
     values: NDArray[Any], n_train: int, n_test: int, rng: np.random.Generator, asked: str
 ) -> tuple[Index, Index]:
     """At most so many rows to train and to test on, no value on both sides: groups are drawn to test on."""
-    _, group = np.unique(values, return_inverse=True)
+    is_test = _drawn(np.unique(values, return_inverse=True)[1], n_test, rng, asked)
+    train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    return rng.permutation(train)[:n_train], rng.permutation(test)[:n_test]
+
+
+def _drawn(group: NDArray[np.int64], n_test: int, rng: np.random.Generator, asked: str) -> NDArray[np.bool_]:
+    """The rows of whole groups, numbered from 0, that together have ``n_test`` rows where so many can be."""
     sizes = np.bincount(group)
     if len(sizes) < 2:
         raise DataError(f"{asked}: every row has the same value; a split by groups needs two at least")
     order = rng.permutation(len(sizes))
     reached = np.cumsum(sizes[order])
     count = min(int(np.searchsorted(reached, n_test)) + 1, len(sizes) - 1)
-    is_test = np.isin(group, order[:count])
-    train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    return np.isin(group, order[:count])
+
+
+def _blocks(
+    rows: int, n_train: int, n_test: int, rng: np.random.Generator, split: Split
+) -> tuple[Index, Index]:
+    """At most so many rows to train and to test on: blocks are drawn to test on, and rows near them left out.
+
+    What stands together in a file was often measured together: minutes of a day, instants of a movement.
+    """
+    is_test = _drawn(np.arange(rows) * (split.blocks or 1) // rows, n_test, rng, str(split))
+    gap = split.gap or 0
+    before = np.concatenate([[0], np.cumsum(is_test)])  # test rows before each row
+    place = np.arange(rows)
+    near = before[np.minimum(place + gap + 1, rows)] > before[np.maximum(place - gap, 0)]
+    train, test = np.flatnonzero(~near), np.flatnonzero(is_test)
+    if not len(train):
+        raise DataError(f"{split}: leaves no row to train on; ask for a smaller gap or fewer blocks")
     return rng.permutation(train)[:n_train], rng.permutation(test)[:n_test]
 
 

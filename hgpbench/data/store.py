@@ -279,7 +279,7 @@ def _to_attributes(described: Description) -> dict[str, Any]:
         **own,
         **{name: printable(getattr(about, name), lines=True) for name in texts},
         "variant": about.variant or "",
-        "split": json.dumps({"train": about.split.train, "test": about.split.test}),
+        "split": json.dumps(about.split.asked()),
         "format": FORMAT,
         "columns": json.dumps(described.columns),
         "target": described.target,

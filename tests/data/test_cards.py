@@ -116,6 +116,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"rows": "4"}, "rows: "),
     ({"split": {"train": 2.5, "test": 1}}, "split: split: train is 2.5"),
     ({"split": {"train": 2}}, "split: "),
+    ({"split": {"train": 2, "test": 1, "gap": 3}}, "split: split {train: 2, test: 1, gap: 3}: gap: "),
     ({"missing": {"rule": "guess"}}, "missing.rule: "),
     ({"derived": {"day": {"column": "d", "separator": "/", "field": -1}}}, "derived.day.field: "),
     ({"default": "full"}, "default: names a variant, but the card has no variants"),

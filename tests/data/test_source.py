@@ -152,3 +152,12 @@ def test_a_column_that_groups_rows_is_no_input(folder: Path) -> None:
 def test_drawn_rows_have_no_groups(folder: Path) -> None:
     with pytest.raises(DataError, match="no column to split by"):
         open_source("toy").sizes(Split(30, 20, by="x"))
+    with pytest.raises(DataError, match="no order to split by"):
+        open_source("toy").sizes(Split(30, 20, blocks=4))
+
+
+def test_a_stored_dataset_keeps_how_it_is_to_be_split(folder: Path) -> None:
+    table = store.Table(np.arange(40.0).reshape(20, 2), np.arange(20.0), ("a", "b"), "y")
+    split = Split(10, 5, blocks=4, gap=2)
+    store.write(folder / "walk.h5", table, store.About("walk", None, "W", "CC0", "N", "", "h", "", split))
+    assert open_source("walk").default_split == split

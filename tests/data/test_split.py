@@ -123,9 +123,17 @@ def test_one_group_cannot_be_split() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (("all", "train", "a"), "by and time need counts"),
-        ((0.5, "train", "a"), "by and time need counts"),
+        (("all", "train", "a"), "by needs counts"),
+        ((0.5, "train", "a"), "by needs counts"),
         ((0.5, 0.2, "a", "b"), "give by or time, not both"),
+        ((0.5, 0.2, None, "b", 4), "give time or blocks, not both"),
+        (("all", "train", None, None, 4), "blocks needs counts"),
+        ((0.5, 0.2, 7), "by is 7; allowed: the name of a column"),
+        ((0.5, 0.2, None, ""), "time is ''; allowed: the name of a column"),
+        ((0.5, 0.2, None, None, 1), "blocks is 1; allowed: a count, 2 at least"),
+        ((0.5, 0.2, None, None, True), "blocks is True"),
+        ((0.5, 0.2, None, None, 4, 0), "gap is 0; allowed: a count, 1 at least"),
+        ((0.5, 0.2, None, None, None, 3), "give blocks too"),
     ],
 )
 def test_a_column_to_split_by_needs_rows_to_choose(asked: tuple[object, ...], message: str) -> None:
@@ -133,7 +141,42 @@ def test_a_column_to_split_by_needs_rows_to_choose(asked: tuple[object, ...], me
         Split(*asked)
 
 
+@pytest.mark.parametrize("gap", [None, 1, 7])
+@pytest.mark.parametrize("seed", range(4))
+def test_whole_blocks_are_tested_on_and_nothing_near_them_is_trained_on(seed: int, gap: int | None) -> None:
+    train, test = split_rows(1003, Split(900, 100, blocks=20, gap=gap), seed)
+    distance = np.abs(train[:, None] - test).min()
+    assert distance > (gap or 0)
+    whole = np.arange(1003) * 20 // 1003
+    assert len(test) == 100
+    assert len(np.unique(whole[test])) <= 3  # 20 blocks of 50 or 51 rows
+    assert not set(whole[train]) & set(whole[test])
+    near = {
+        row
+        for row in range(1003)
+        if np.abs(row - np.flatnonzero(np.isin(whole, whole[test]))).min() <= (gap or 0)
+    }
+    assert set(train) <= set(range(1003)) - near
+    assert len(train) == min(900, 1003 - len(near))
+    again = split_rows(1003, Split(900, 100, blocks=20, gap=gap), seed)
+    np.testing.assert_array_equal(train, again[0])
+    np.testing.assert_array_equal(test, again[1])
+
+
+def test_blocks_are_drawn_by_the_seed() -> None:
+    drawn = {tuple(sorted(split_rows(100, Split(50, 10, blocks=10), seed)[1])) for seed in range(6)}
+    assert len(drawn) > 2
+
+
+def test_blocks_that_leave_nothing_are_refused() -> None:
+    with pytest.raises(DataError, match="ask for fewer blocks"):
+        split_rows(10, Split(5, 3, blocks=11), 0)
+    with pytest.raises(DataError, match="leaves no row to train on; ask for a smaller gap"):
+        split_rows(10, Split(5, 3, blocks=2, gap=9), 0)
+
+
 def test_what_was_not_asked_for_is_no_part_of_a_run() -> None:
     assert Split(5, 3).asked() == {"train": 5, "test": 3}
     assert Split(5, 3, by="site").asked() == {"train": 5, "test": 3, "by": "site"}
     assert Split(**Split(5, 3, time="day").asked()) == Split(5, 3, time="day")
+    assert str(Split(5, 3, blocks=4, gap=2)) == "split {train: 5, test: 3, blocks: 4, gap: 2}"
