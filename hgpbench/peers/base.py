@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,12 @@ Index = NDArray[np.intp]
 
 STOPPING_SHARE = 0.1
 """Of the training rows, that tell boosting when to stop."""
+
+PATIENCE = 50
+"""Trees without a gain on the rows set apart, after which boosting stops."""
+
+LEAST_VARIANCE = 1e-12
+"""Of a prediction, for a target of unit variance."""
 
 LEAST_ROWS = 10
 """Of training, some of which are set apart; the libraries fail at fewer, each in its own way."""
@@ -50,6 +56,23 @@ def set_apart(n: int, rng: np.random.Generator, share: float = STOPPING_SHARE) -
     order = rng.permutation(n)
     count = max(1, round(share * n))
     return np.sort(order[count:]), np.sort(order[:count])
+
+
+def boosted(
+    build: Callable[[int], Any],
+    stop: Callable[[Any, tuple[Array, Array], tuple[Array, Array]], int],
+    X: Array,
+    y: Array,
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[Any, int]:
+    """A model of all rows, and its number of trees: the one that does best on rows set apart.
+
+    ``stop`` fits a model of ``most`` trees to the first rows it is given and finds that number by the others.
+    """
+    train, rest = set_apart(len(y), rng)
+    n_trees = stop(build(most), (X[train], y[train]), (X[rest], y[rest]))
+    return build(n_trees).fit(X, y), n_trees
 
 
 def folds(n: int, k: int, rng: np.random.Generator) -> Iterator[tuple[Index, Index]]:

@@ -6,11 +6,8 @@ import numpy as np
 
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.models.base import Array, Callback
-from hgpbench.peers.base import Peer, set_apart
+from hgpbench.peers.base import LEAST_VARIANCE, PATIENCE, Peer, boosted
 from hgpbench.prediction import Prediction
-
-PATIENCE = 50  # trees without a gain on the rows set apart
-LEAST = 1e-12  # variance, of a target of unit variance
 
 
 class CatBoost(Peer):
@@ -70,23 +67,19 @@ class CatBoost(Peer):
         check_at_least("n_jobs", self.n_jobs, 1)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        def stop(probe: Any, train: tuple[Array, Array], rest: tuple[Array, Array]) -> int:
+            probe.fit(*train, eval_set=rest, early_stopping_rounds=PATIENCE)
+            return max(1, int(probe.tree_count_))
+
         inputs, target = self._scaling.inputs(X), self._scaling.target(y)
-        train, rest = set_apart(len(y), np.random.default_rng(self.random_state))
-        probe = self._model(self.n_estimators)
-        probe.fit(
-            inputs[train],
-            target[train],
-            eval_set=(inputs[rest], target[rest]),
-            early_stopping_rounds=PATIENCE,
-        )
-        self.n_trees_ = max(1, int(probe.tree_count_))
-        self._boosted = self._model(self.n_trees_).fit(inputs, target)
+        rng = np.random.default_rng(self.random_state)
+        self._boosted, self.n_trees_ = boosted(self._model, stop, inputs, target, self.n_estimators, rng)
 
     def _moments(self, X: Array) -> Prediction:
         members = min(self.n_ensembles, self.n_trees_ // 2)  # truncations beyond the first half
         if members < 2:
             mean, var = np.asarray(self._boosted.predict(X), dtype=float).T
-            return Prediction.gaussian(mean, np.zeros(len(X)), np.maximum(var, LEAST))
+            return Prediction.gaussian(mean, np.zeros(len(X)), np.maximum(var, LEAST_VARIANCE))
         mean, knowledge, data = np.asarray(
             self._boosted.virtual_ensembles_predict(
                 X,
@@ -96,7 +89,7 @@ class CatBoost(Peer):
             ),
             dtype=float,
         ).T
-        return Prediction.gaussian(mean, np.maximum(knowledge, 0.0), np.maximum(data, LEAST))
+        return Prediction.gaussian(mean, np.maximum(knowledge, 0.0), np.maximum(data, LEAST_VARIANCE))
 
     def _model(self, n_estimators: int) -> Any:
         from catboost import CatBoostRegressor

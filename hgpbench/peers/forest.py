@@ -5,10 +5,8 @@ from sklearn.ensemble import RandomForestRegressor
 
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.models.base import Array, Callback
-from hgpbench.peers.base import Peer
+from hgpbench.peers.base import LEAST_VARIANCE, Peer
 from hgpbench.prediction import Prediction
-
-LEAST = 1e-12  # variance, of a target of unit variance
 
 
 class Forest(Peer):
@@ -75,4 +73,4 @@ class Forest(Peer):
             within += tree.tree_.impurity[leaves]  # of squared error: the variance in the leaf
         k = len(self._forest.estimators_)
         between = np.maximum(square / k - (mean / k) ** 2, 0.0)
-        return Prediction.gaussian(mean / k, between, np.maximum(within / k, LEAST))
+        return Prediction.gaussian(mean / k, between, np.maximum(within / k, LEAST_VARIANCE))

@@ -6,10 +6,8 @@ import numpy as np
 
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.models.base import Array, Callback
-from hgpbench.peers.base import Peer
+from hgpbench.peers.base import LEAST_VARIANCE, Peer
 from hgpbench.prediction import Prediction
-
-LEAST = 1e-12  # variance, of a target of unit variance
 
 
 class GPBoost(Peer):
@@ -100,4 +98,6 @@ class GPBoost(Peer):
     def _moments(self, X: Array) -> Prediction:
         found = self._gp.predict(gp_coords_pred=X, predict_var=True, predict_response=False)
         f_var = np.maximum(np.asarray(found["var"], dtype=float), 0.0)
-        return Prediction.gaussian(np.asarray(found["mu"], dtype=float), f_var, max(self.noise_share_, LEAST))
+        return Prediction.gaussian(
+            np.asarray(found["mu"], dtype=float), f_var, max(self.noise_share_, LEAST_VARIANCE)
+        )

@@ -8,28 +8,65 @@ import numpy as np
 
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.models.base import Array, Callback
-from hgpbench.peers.base import Peer, set_apart
+from hgpbench.peers.base import LEAST_VARIANCE, Peer, set_apart
 from hgpbench.prediction import Prediction
 
 CHECKED = 20  # times that the rows set apart are looked at
 PATIENCE = 4  # looks without a gain
 STOPPING_ROWS = 2_000  # set apart, at most
 CHUNK = 10_000  # rows predicted at a time
-LEAST = 1e-12  # variance, of a target of unit variance
 
 
-class _Stochastic(Peer):
-    """Both models: Adam on mini-batches, stopped by rows that are set apart."""
+class GPyTorch(Peer):
+    """A stochastic variational GP with constant noise.
 
+    Whitened q(u) with a full covariance, Matern 3/2 kernel with a lengthscale for each input, Adam with a
+    cosine schedule on the variational and all other parameters; a tenth of the rows, at most 2,000, tells
+    when to stop.
+
+    Cost: O(b m^2 + m^3) a mini-batch of b rows with m inducing points; O(m^2) a test row.
+
+    Parameters
+    ----------
+    n_inducing : int, default=300
+        Inducing points m.
+    batch_size : int, default=512
+        Rows b of a mini-batch.
+    max_iter : int, default=4000
+        Most mini-batches.
+    learning_rate : float, default=0.01
+        First step of Adam.
+    n_jobs : int, default=1
+        Threads.
+    random_state : int or None, default=None
+        Seed of the rows set apart, of the mini-batches and of the first inducing points.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Mini-batches taken.
+    """
+
+    reference = "Gardner et al. (2018), GPyTorch; Hensman, Matthews and Ghahramani (2015)"
     needs = ("torch", "gpytorch")
     extra = "torch"
     latents = 1  # GPs that share the inducing points: f, and g where there is one
-    n_inducing: int
-    batch_size: int
-    max_iter: int
-    learning_rate: float
-    n_jobs: int
-    random_state: int | None
+
+    def __init__(
+        self,
+        n_inducing: int = 300,
+        batch_size: int = 512,
+        max_iter: int = 4000,
+        learning_rate: float = 0.01,
+        n_jobs: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_inducing = n_inducing
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def _check_params(self) -> None:
         check_at_least("n_inducing", self.n_inducing, 1)
@@ -85,60 +122,11 @@ class _Stochastic(Peer):
         mean, var = (np.concatenate(each) for each in zip(*parts, strict=True))
         f_var = np.maximum(var[:, 0], 0.0)
         if self.latents == 1:
-            return Prediction.gaussian(mean[:, 0], f_var, max(noise, LEAST))
+            return Prediction.gaussian(mean[:, 0], f_var, max(noise, LEAST_VARIANCE))
         return Prediction.mixture(mean[:, 0], f_var, mean[:, 1], np.maximum(var[:, 1], 0.0))
 
 
-class GPyTorch(_Stochastic):
-    """A stochastic variational GP with constant noise.
-
-    Whitened q(u) with a full covariance, Matern 3/2 kernel with a lengthscale for each input, Adam with a
-    cosine schedule on the variational and all other parameters; a tenth of the rows, at most 2,000, tells
-    when to stop.
-
-    Cost: O(b m^2 + m^3) a mini-batch of b rows with m inducing points; O(m^2) a test row.
-
-    Parameters
-    ----------
-    n_inducing : int, default=300
-        Inducing points m.
-    batch_size : int, default=512
-        Rows b of a mini-batch.
-    max_iter : int, default=4000
-        Most mini-batches.
-    learning_rate : float, default=0.01
-        First step of Adam.
-    n_jobs : int, default=1
-        Threads.
-    random_state : int or None, default=None
-        Seed of the rows set apart, of the mini-batches and of the first inducing points.
-
-    Attributes
-    ----------
-    n_iter_ : int
-        Mini-batches taken.
-    """
-
-    reference = "Gardner et al. (2018), GPyTorch; Hensman, Matthews and Ghahramani (2015)"
-
-    def __init__(
-        self,
-        n_inducing: int = 300,
-        batch_size: int = 512,
-        max_iter: int = 4000,
-        learning_rate: float = 0.01,
-        n_jobs: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_inducing = n_inducing
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-
-class GPyTorchHet(_Stochastic):
+class GPyTorchHet(GPyTorch):
     """A stochastic variational GP for f and a second one for the log noise variance g.
 
     As ``gpytorch``, with two independent GPs; the expected log likelihood is in closed form.
@@ -168,22 +156,6 @@ class GPyTorchHet(_Stochastic):
 
     reference = "Gardner et al. (2018), GPyTorch; Saul, Hensman, Vehtari and Lawrence (2016), Chained GPs"
     latents = 2
-
-    def __init__(
-        self,
-        n_inducing: int = 300,
-        batch_size: int = 512,
-        max_iter: int = 4000,
-        learning_rate: float = 0.01,
-        n_jobs: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        self.n_inducing = n_inducing
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
 
 def _batches(n: int, size: int, count: int) -> Iterator[Any]:

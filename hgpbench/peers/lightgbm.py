@@ -9,10 +9,8 @@ from hgpbench.fitting.checks import check_at_least
 from hgpbench.models.base import Array
 from hgpbench.models.base import Callback as Heard
 from hgpbench.peers import noise
-from hgpbench.peers.base import Index, Peer, out_of_fold, set_apart
+from hgpbench.peers.base import PATIENCE, Index, Peer, out_of_fold, set_apart
 from hgpbench.prediction import Prediction
-
-PATIENCE = 50  # trees without a gain on the rows set apart
 
 
 class LightGBM(Peer):

@@ -6,10 +6,8 @@ import numpy as np
 
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.models.base import Array, Callback
-from hgpbench.peers.base import Peer, set_apart
+from hgpbench.peers.base import PATIENCE, Peer, boosted
 from hgpbench.prediction import Prediction
-
-PATIENCE = 50  # stages without a gain on the rows set apart
 
 
 class NGBoost(Peer):
@@ -63,19 +61,14 @@ class NGBoost(Peer):
         check_at_least("max_depth", self.max_depth, 1)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
+        def stop(probe: Any, train: tuple[Array, Array], rest: tuple[Array, Array]) -> int:
+            (X_rest, y_rest), most = rest, self.n_estimators
+            probe.fit(*train, X_val=X_rest, Y_val=y_rest, early_stopping_rounds=PATIENCE)
+            return most if probe.best_val_loss_itr is None else int(probe.best_val_loss_itr) + 1
+
         inputs, target = self._scaling.inputs(X), self._scaling.target(y)
-        train, rest = set_apart(len(y), np.random.default_rng(self.random_state))
-        probe = self._model(self.n_estimators)
-        probe.fit(
-            inputs[train],
-            target[train],
-            X_val=inputs[rest],
-            Y_val=target[rest],
-            early_stopping_rounds=PATIENCE,
-        )
-        best = probe.best_val_loss_itr
-        self.n_trees_ = self.n_estimators if best is None else int(best) + 1
-        self._boosted = self._model(self.n_trees_).fit(inputs, target)
+        rng = np.random.default_rng(self.random_state)
+        self._boosted, self.n_trees_ = boosted(self._model, stop, inputs, target, self.n_estimators, rng)
 
     def _moments(self, X: Array) -> Prediction:
         found = self._boosted.pred_dist(X).params

@@ -9,10 +9,9 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.models.base import Array, Callback
-from hgpbench.peers.base import Peer
+from hgpbench.peers.base import LEAST_VARIANCE, Peer
 from hgpbench.prediction import Prediction
 
-LEAST = 1e-12  # variance, of a target of unit variance
 CHUNK = 2_000  # rows predicted at a time
 LENGTHS, VARIANCES, NOISES = (1e-2, 1e3), (1e-3, 1e3), (1e-6, 1e1)  # where the search may go
 
@@ -86,4 +85,4 @@ class SklearnGPR(Peer):
             part = slice(start, start + CHUNK)
             mean[part], std = self._gp.predict(X[part], return_std=True)
             var[part] = std**2
-        return Prediction.gaussian(mean, np.maximum(var - noise, 0.0), max(noise, LEAST))
+        return Prediction.gaussian(mean, np.maximum(var - noise, 0.0), max(noise, LEAST_VARIANCE))
