@@ -18,6 +18,6 @@ def config_names(incomplete: str) -> list[str]:
 
 def model_names(incomplete: str) -> list[str]:
     """Models that begin like this."""
-    from hgpbench.bench.estimators import SHIPPED
+    from hgpbench.commands import described
 
-    return [name for name in SHIPPED if name.startswith(incomplete)]
+    return [name for name in described.models() if name.startswith(incomplete)]

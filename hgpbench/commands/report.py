@@ -50,7 +50,7 @@ def write_report(
     the scores.
     """
     from hgpbench import report as reports
-    from hgpbench.commands import terminal
+    from hgpbench.commands import screen, terminal
     from hgpbench.commands.display import counting
     from hgpbench.commands.leads import supplement
 
@@ -67,7 +67,7 @@ def write_report(
             supplier=supplement(path),
             wide=wide,
         )
-    if terminal.is_terminal() and not formats:
+    if screen.is_terminal() and not formats:
         terminal.show_report(built.document, wide, brief)
     else:
         say(reports.brief(built.document) if brief else built.text)

@@ -20,12 +20,12 @@ def datasets(
     wide: Wide = False,
 ) -> None:
     """List the datasets: rows, inputs, target, and whether they have been fetched."""
-    from hgpbench.commands import inventory, listings, terminal
+    from hgpbench.commands import inventory, listings, screen
 
     if as_json:
         say(inventory.as_json(inventory.datasets()))
-    elif terminal.is_terminal():
-        terminal.show_listing(listings.datasets(), wide)
+    elif screen.is_terminal():
+        screen.show_listing(listings.datasets(), wide)
     else:
         say(str(listings.datasets()))
 
@@ -38,13 +38,13 @@ def models(
     as_json: AsJson = False,
 ) -> None:
     """List the models with their parameters, defaults and cost; one also with times of runs in results."""
-    from hgpbench.commands import inventory, listings, terminal
+    from hgpbench.commands import inventory, listings, screen
 
     results = Path("results")
     if as_json:
         say(inventory.as_json(inventory.models(name, results)))
-    elif terminal.is_terminal():
-        terminal.show_text(listings.models(name, results))
+    elif screen.is_terminal():
+        screen.show_text(listings.models(name, results))
     else:
         say(listings.models(name, results))
 
@@ -60,27 +60,27 @@ def schema() -> None:
 
 def doctor(as_json: AsJson = False) -> None:
     """Print machine, BLAS, threads and versions."""
-    from hgpbench.commands import inventory, listings, terminal
+    from hgpbench.commands import inventory, machine, screen
 
     if as_json:
-        say(inventory.as_json(inventory.doctor()))
-    elif terminal.is_terminal():
-        terminal.show_listing(listings.doctor())
+        say(inventory.as_json(machine.as_data()))
+    elif screen.is_terminal():
+        screen.show_listing(machine.doctor())
     else:
-        say(str(listings.doctor()))
+        say(str(machine.doctor()))
 
 
 def show_plans(prepared: "Sequence[Campaign]", as_json: bool) -> None:
     """Print what ``run`` and ``reproduce`` would do."""
-    from hgpbench.commands import inventory, listings, terminal
+    from hgpbench.commands import inventory, plans, screen
 
     if as_json:
-        say(inventory.as_json(inventory.plans(prepared)))
-    elif terminal.is_terminal():
+        say(inventory.as_json(plans.as_data(prepared)))
+    elif screen.is_terminal():
         for campaign in prepared:
-            title, runs, cost = listings.plan(campaign)
+            title, runs, cost = plans.plan(campaign)
             say(title)
-            terminal.show_listing(runs, remedy="--json has them")
+            screen.show_listing(runs, remedy="--json has them")
             say(cost)
     else:
-        say(listings.plans(prepared))
+        say(plans.plans(prepared))

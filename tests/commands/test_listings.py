@@ -7,7 +7,7 @@ import pytest
 from hgpbench.bench import costs
 from hgpbench.bench.costs import Measured
 from hgpbench.bench.estimators import SHIPPED
-from hgpbench.commands import listings
+from hgpbench.commands import described, listings
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -35,7 +35,7 @@ def test_times_of_earlier_fits_are_told(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_a_peer_tells_what_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for absent, said in (([], "(installed)"), (["x"], "(not installed: pip install 'hgpbench[peers]')")):
-        monkeypatch.setattr(listings, "missing", lambda kind, absent=absent: absent)
+    for there, said in ((True, "(installed)"), (None, "(not installed: pip install 'hgpbench[peers]')")):
+        monkeypatch.setattr(described, "find_spec", lambda name, there=there: there)
         assert f"    needs: lightgbm {said}" in listings.models("lightgbm", tmp_path)
     assert "needs:" not in listings.models("forest", tmp_path)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hgpbench.commands import listings, terminal
+from hgpbench.commands import listings, machine, screen, terminal
 from hgpbench.commands.listings import Listing
 from hgpbench.metrics import METRICS
 from hgpbench.models import MODELS
@@ -44,7 +44,7 @@ def shown(
     document: Document, width: int, wide: bool = False, colour: bool = False, brief: bool = False
 ) -> str:
     out = io.StringIO()
-    console = terminal._Terminal(file=out, width=width, force_terminal=colour, highlight=False)
+    console = screen.Terminal(file=out, width=width, force_terminal=colour, highlight=False)
     terminal.show_report(document, wide, brief, console)
     return out.getvalue()
 
@@ -122,11 +122,11 @@ def test_a_listing_fits_and_says_where_the_rest_is() -> None:
         ("NAME", "ROWS", "TITLE"), (("x" * 10, "1,000", "long " * 20), ("y", "2", "[b]z[/]")), frozenset({1})
     )
     out = io.StringIO()
-    terminal.show_listing(listing, out=terminal._Terminal(file=out, width=40))
+    screen.show_listing(listing, out=screen.Terminal(file=out, width=40))
     assert out.getvalue().splitlines()[0].split() == ["NAME", "ROWS"]
     assert "--wide shows them: title." in " ".join(out.getvalue().split())
     out = io.StringIO()
-    terminal.show_listing(listing, wide=True, out=terminal._Terminal(file=out, width=40))
+    screen.show_listing(listing, wide=True, out=screen.Terminal(file=out, width=40))
     assert "long " * 19 in out.getvalue()
     assert "[b]z[/]" in out.getvalue()
     assert str(listing).splitlines()[2].startswith("y               2  [b]z[/]")
@@ -134,7 +134,7 @@ def test_a_listing_fits_and_says_where_the_rest_is() -> None:
 
 def test_lines_wrap_under_their_beginning() -> None:
     out = io.StringIO()
-    terminal.show_text("gp: Exact GP\n    cost: " + "word " * 20, out=terminal._Terminal(file=out, width=40))
+    screen.show_text("gp: Exact GP\n    cost: " + "word " * 20, out=screen.Terminal(file=out, width=40))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     assert lines[0] == "gp: Exact GP"
     assert len(lines) > 3
@@ -199,4 +199,4 @@ def on_a_terminal(command: list[str]) -> str:
 
 def test_text_of_listings_is_as_before() -> None:
     assert str(listings.datasets()).startswith("DATASET ")
-    assert str(listings.doctor()).startswith("cpu ")
+    assert str(machine.doctor()).startswith("cpu ")
