@@ -6,6 +6,7 @@ send one to a scheduler or a worker can run anything there. So workers of our ow
 alone, and those of others are reached by TLS where that is asked for.
 """
 
+import asyncio
 import logging
 import os
 import pickle
@@ -15,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ _LOCAL = re.compile(r"local:(\d{1,4})")
 _REMOTE = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")
 _ALLOWED = "tcp://HOST:PORT, tls://HOST:PORT or local:N"
 _HANDLED = (OSError, TimeoutError, ValueError, RuntimeError)  # what Dask raises for a peer that is gone
+SILENT = (OSError, TimeoutError, KeyError)  # in place of the answer of a worker that cannot be reached
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,12 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Worker:
-    """What a worker says that it has."""
+    """What a worker says that it has, and the folder that tells it from one before it at the same address."""
 
     threads: int
     memory: int | None  # bytes
+    folder: str = ""
+    paused: bool = False  # for want of memory: it ends what it has, and is given nothing new
 
 
 class Cluster:
@@ -93,9 +96,14 @@ class Cluster:
         if self._client.status != "running":
             raise self._gone()
         return {
-            address: Worker(int(about["nthreads"]), about.get("memory_limit") or None)
+            address: Worker(
+                int(about["nthreads"]),
+                about.get("memory_limit") or None,
+                str(about.get("local_directory", "")),
+                about.get("status") == "paused",
+            )
             for address, about in found["workers"].items()
-            if about.get("status", "running") == "running"
+            if about.get("status", "running") in ("running", "paused")
         }
 
     def start(self, address: str, task: Callable[..., Any], *details: Any) -> Any:
@@ -106,16 +114,27 @@ class Cluster:
         )
 
     def ask(self, addresses: Iterable[str], task: Callable[..., Any], *details: Any) -> dict[str, Any]:
-        """Answers of workers, also of busy ones; an exception stands for that of one which cannot."""
+        """Answers of workers, also of busy ones; an exception stands for that of one which cannot.
+
+        Each has its own time to answer, so that one which hangs silences nobody else.
+        """
         call, wanted = pickle.dumps((task, details), protocol=5), list(addresses)
-        if not wanted:
-            return {}
-        question = partial(self._client.run, _perform, call, workers=wanted, on_error="return")
+
+        async def put(address: str) -> Any:
+            question = self._client.run(_perform, call, workers=[address], on_error="return")
+            try:
+                return (await asyncio.wait_for(question, PATIENCE))[address]
+            except (*_HANDLED, KeyError) as error:
+                return error
+
+        async def put_all() -> list[Any]:
+            return await asyncio.gather(*map(put, wanted))
+
         try:
-            answers: dict[str, Any] = self._client.sync(question, callback_timeout=PATIENCE)
+            answers = self._client.sync(put_all, callback_timeout=2 * PATIENCE) if wanted else []
         except _HANDLED as error:
-            return dict.fromkeys(wanted, error)
-        return answers
+            answers = [error] * len(wanted)
+        return dict(zip(wanted, answers, strict=True))
 
     def listen(self, topic: str, hear: Callable[[Any], None]) -> None:
         """Hear what workers tell about a topic; on another thread."""
@@ -126,10 +145,13 @@ class Cluster:
         with _unlogged():
             self._client.unsubscribe_topic(topic)
 
-    def check(self, addresses: Iterable[str]) -> dict[str, str]:
-        """What keeps workers from being used, in one line each: other versions, or no hgpbench at all."""
+    def check(self, addresses: Iterable[str]) -> dict[str, str | None]:
+        """What keeps workers from being used, in one line each: other versions, or no hgpbench at all.
+
+        Of those alone that answer: one which has ended is listed for a while.
+        """
         here, told = versions(), self.ask(addresses, versions)
-        return {address: line for address, found in told.items() if (line := _difference(here, found))}
+        return {a: _difference(here, found) for a, found in told.items() if not isinstance(found, SILENT)}
 
     def _gone(self) -> ClusterError:
         return ClusterError(

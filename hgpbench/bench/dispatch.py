@@ -26,13 +26,15 @@ from hgpbench.bench.held import Held, hold
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record, Stamp
 from hgpbench.bench.supervise import POLL, Interrupted, Watcher, signals_noted
-from hgpbench.cluster import Cluster, Worker, answer_of
+from hgpbench.cluster import SILENT, Cluster, Worker, answer_of
 from hgpbench.config import Limits
 from hgpbench.errors import ClusterError, HgpbenchError
 
 ATTEMPTS = 3  # of a run, each lost with its worker
 LOOK_EVERY = 0.5  # seconds between looks at who lives
+ASK_AGAIN = 5.0  # seconds until a worker that has not answered is asked again
 LONELY = 600.0  # seconds without any worker after which nobody is expected to come
+AGAIN = "the next run starts it again"
 FAREWELL = 20.0  # seconds for interrupted runs to hand in their records
 
 
@@ -46,6 +48,7 @@ class _Run:
     trouble: str = ""  # with its last worker
     avoided: set[str] = field(default_factory=set)
     address: str = ""
+    folder: str = ""  # of its worker, which another one at the same address would not have
     attempt: str = ""
     future: Any = None
     started: float = field(default_factory=time.monotonic)
@@ -68,6 +71,7 @@ class Dispatcher:
     _supplying: dict[tuple[str, str], list[_Run]] = field(default_factory=dict)
     _workers: dict[str, Worker] = field(default_factory=dict)
     _fit: dict[str, bool] = field(default_factory=dict)  # of the workers met so far: whether they can be used
+    _asked: dict[str, float] = field(default_factory=dict)  # when those were asked that have not answered yet
     _inbox: "queue.SimpleQueue[Callable[[], None]]" = field(default_factory=queue.SimpleQueue)
     _topic: str = field(default_factory=lambda: f"hgpbench-{uuid.uuid4().hex}")
     _ended: dict[str, Record | None] = field(default_factory=dict)
@@ -91,7 +95,7 @@ class Dispatcher:
                         self._interrupt(arrived[0])
                         raise Interrupted(arrived[0])
             finally:
-                self._let_go("the command ended before the run did; the next run starts it again")
+                self._let_go(f"the command ended before the run did; {AGAIN}")
                 self.cluster.hush(self._topic)
         return self._ended
 
@@ -99,24 +103,43 @@ class Dispatcher:
         return any(r and r.status not in {"done", "skipped"} for r in self._ended.values())
 
     def _meet(self, jobs: list[Job]) -> None:
-        """Look whether all workers are as they should be; one that is not ends the command at its start."""
+        """Look whether all workers are as they should be; one that is not ends the command at its start.
+
+        One that does not answer may have died: it is asked again while the others work.
+        """
         self._digests = {k: v for job in jobs for k, v in code.shipped_files(job.code).items()}
         self._workers = self.cluster.workers()
-        for address, line in self._unfit(list(self._workers)).items():
-            raise ClusterError(f"worker {address} {line}")
+        troubles = self._troubles(list(self._workers))
+        for address, line in troubles.items():
+            if line is not None:
+                raise ClusterError(f"worker {address} {line}")
+        self._met(list(self._workers), troubles)
+        for address in self._asked:
+            self.watcher.noted(f"worker {address} does not answer; it is not used until it does")
 
-    def _unfit(self, addresses: list[str]) -> dict[str, str]:
+    def _troubles(self, addresses: list[str]) -> dict[str, str | None]:
+        """What keeps each of these workers from being used, None for nothing; of those alone that answer."""
         found = self.cluster.check(addresses)
-        others = self.cluster.ask([a for a in addresses if a not in found], agent.differences, self._digests)
-        for address, modules in others.items():
-            if isinstance(modules, Exception):
+        alike = [address for address, line in found.items() if line is None]
+        for address, modules in self.cluster.ask(alike, agent.differences, self._digests).items():
+            if isinstance(modules, SILENT):
+                del found[address]
+            elif isinstance(modules, Exception):
                 found[address] = f"cannot compare its code with ours ({modules!r:.200})"
             elif modules:
                 found[address] = (
                     f"has other code of hgpbench ({modules[0]} differs); install the same on both sides"
                 )
-        self._fit |= {address: address not in found for address in addresses}
         return found
+
+    def _met(self, asked: list[str], troubles: dict[str, str | None]) -> None:
+        """Note which of the workers asked can be used; the silent ones are asked again in a while."""
+        for address in asked:
+            if address in troubles:
+                self._fit[address] = troubles[address] is None
+                self._asked.pop(address, None)
+            else:
+                self._asked[address] = time.monotonic()
 
     def _look(self) -> None:
         """Who lives; runs of those who do not are lost."""
@@ -124,10 +147,10 @@ class Dispatcher:
         if now - self._looked < LOOK_EVERY:
             return
         self._looked, self._workers = now, self.cluster.workers()
-        for address, line in self._unfit([a for a in self._workers if a not in self._fit]).items():
-            self.watcher.noted(f"worker {address} is not used: it {line}")
+        self._greet(now)
         for run in list(self._running.values()):
-            if run.address not in self._workers:
+            worker = self._workers.get(run.address)
+            if worker is None or worker.folder != run.folder:
                 self._lost(run, "was lost")
         if any(self._fit.get(address) for address in self._workers):
             self._seen = now
@@ -136,6 +159,29 @@ class Dispatcher:
                 f"{self.cluster.title} has had no worker for {LONELY / 60:.0f} minutes; "
                 "start some, and type the same command to continue"
             )
+
+    def _greet(self, now: float) -> None:
+        """Ask workers whom nobody has asked, or who have not answered; on a thread, as one may hang."""
+        new = [
+            address
+            for address in self._workers
+            if address not in self._fit and now - self._asked.get(address, -ASK_AGAIN) >= ASK_AGAIN
+        ]
+        if not new:
+            return
+        self._asked |= dict.fromkeys(new, float("inf"))
+
+        def ask() -> None:
+            troubles = self._troubles(new)
+            self._inbox.put(lambda: self._greeted(new, troubles))
+
+        threading.Thread(target=ask, daemon=True).start()
+
+    def _greeted(self, asked: list[str], troubles: dict[str, str | None]) -> None:
+        self._met(asked, troubles)
+        for address, line in troubles.items():
+            if line is not None:
+                self.watcher.noted(f"worker {address} is not used: it {line}")
 
     def _start_what_fits(self, waiting: deque[Job]) -> None:
         """Fill every worker, those with the fewest runs first."""
@@ -153,7 +199,8 @@ class Dispatcher:
                 self._send(run, address)
 
     def _free_worker(self, job: Job, avoided: set[str]) -> str | None:
-        counts = dict.fromkeys((address for address in self._workers if self._fit.get(address)), 0)
+        usable = (a for a, worker in self._workers.items() if self._fit.get(a) and not worker.paused)
+        counts = dict.fromkeys(usable, 0)
         for run in self._running.values():
             if run.address in counts:
                 counts[run.address] += 1
@@ -181,7 +228,7 @@ class Dispatcher:
 
     def _send(self, run: _Run, address: str) -> None:
         """Give the run to a worker, with the last state that there is of it."""
-        run.address, run.attempt = address, uuid.uuid4().hex
+        run.address, run.folder, run.attempt = address, self._workers[address].folder, uuid.uuid4().hex
         state = run.held.place / records.CHECKPOINT
         content = state.read_bytes() if state.is_file() else None
         parcel = errands.pack(run.job, self.limits, self.origin, run.attempt, content)
@@ -247,7 +294,7 @@ class Dispatcher:
             self._again.append(run)
         else:
             self._conclude(
-                run, self._record_for(run, f"given up after {ATTEMPTS} workers: {run.trouble}"), {}
+                run, self._record_for(run, f"given up after {ATTEMPTS} workers: {run.trouble}; {AGAIN}"), {}
             )
 
     def _drop(self, run: _Run) -> None:
@@ -329,7 +376,7 @@ class Dispatcher:
 
     def _interrupt(self, name: str) -> None:
         """Have the runs under way end and hand in their records, for as long as that makes sense."""
-        reason = f"interrupted by {name}; the next run starts it again"
+        reason = f"interrupted by {name}; {AGAIN}"
         addresses = {run.address for run in self._running.values()}
         self.cluster.ask(addresses, agent.stop, list(self._running))
         deadline = time.monotonic() + FAREWELL
