@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -32,6 +33,7 @@ _REMOTE = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")
 _ALLOWED = "tcp://HOST:PORT, tls://HOST:PORT or local:N"
 _HANDLED = (OSError, TimeoutError, ValueError, RuntimeError)  # what Dask raises for a peer that is gone
 SILENT = (OSError, TimeoutError, KeyError)  # in place of the answer of a worker that cannot be reached
+_asked: ContextVar[Any] = ContextVar("_asked", default=None)  # on a worker: itself, while it answers
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,12 @@ class Cluster:
     def start(self, address: str, task: Callable[..., Any], *details: Any) -> Any:
         """Have a worker do something in one of its threads: a future, which ends with that worker alone."""
         call = pickle.dumps((task, details), protocol=5)
-        return self._client.submit(
-            _perform, call, workers=[address], allow_other_workers=False, retries=0, pure=False
-        )
+        try:
+            return self._client.submit(
+                _perform, call, workers=[address], allow_other_workers=False, retries=0, pure=False
+            )
+        except _closed() as error:
+            raise self._gone() from error
 
     def ask(self, addresses: Iterable[str], task: Callable[..., Any], *details: Any) -> dict[str, Any]:
         """Answers of workers, also of busy ones; an exception stands for that of one which cannot.
@@ -124,7 +129,7 @@ class Cluster:
             question = self._client.run(_perform, call, workers=[address], on_error="return")
             try:
                 return (await asyncio.wait_for(question, PATIENCE))[address]
-            except (*_HANDLED, KeyError) as error:
+            except (*_HANDLED, _closed(), KeyError) as error:
                 return error
 
         async def put_all() -> list[Any]:
@@ -132,7 +137,7 @@ class Cluster:
 
         try:
             answers = self._client.sync(put_all, callback_timeout=2 * PATIENCE) if wanted else []
-        except _HANDLED as error:
+        except (*_HANDLED, _closed()) as error:
             answers = [error] * len(wanted)
         return dict(zip(wanted, answers, strict=True))
 
@@ -222,8 +227,9 @@ def _library() -> Any:
         import distributed
     except ImportError:
         raise ClusterError("clusters need dask.distributed: pip install 'hgpbench[cluster]'") from None
-    for name in ("distributed", "tornado"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    for name in tuple(logging.root.manager.loggerDict):  # some of them have levels of their own
+        if name.partition(".")[0] in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     # A checkpoint that travels with its run is meant to.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"})
     return distributed
@@ -276,6 +282,13 @@ def _address_in(path: Path | None) -> str:
         ) from None
 
 
+def _closed() -> type[Exception]:
+    """What Dask raises once it has given a scheduler up; an exception of no other kind."""
+    from distributed.client import ClosedClientError
+
+    return ClosedClientError
+
+
 @contextmanager
 def _unlogged() -> Iterator[None]:
     """Peers that are gone need no words when we are going ourselves."""
@@ -283,16 +296,20 @@ def _unlogged() -> Iterator[None]:
     logging.disable(logging.CRITICAL)
     try:
         yield
-    except _HANDLED:
+    except (*_HANDLED, _closed()):
         return
     finally:
         logging.disable(before)
 
 
-def _perform(call: bytes) -> Any:
-    """On a worker: what ``start`` and ``ask`` asked for."""
-    task, details = pickle.loads(call)
-    return task(*details)
+def _perform(call: bytes, dask_worker: Any = None) -> Any:
+    """On a worker: what ``start`` and ``ask`` asked for; Dask tells a question whom it is put to."""
+    token = _asked.set(dask_worker)
+    try:
+        task, details = pickle.loads(call)
+        return task(*details)
+    finally:
+        _asked.reset(token)
 
 
 @dataclass(frozen=True)
@@ -324,6 +341,9 @@ def home() -> Path:
     """On a worker, a folder that goes with it."""
     from distributed.worker import get_worker
 
-    folder = Path(get_worker().local_directory) / "hgpbench"
+    worker = _asked.get()
+    if worker is None:
+        worker = get_worker()
+    folder = Path(worker.local_directory) / "hgpbench"
     folder.mkdir(exist_ok=True)
     return folder
