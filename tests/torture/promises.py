@@ -87,12 +87,12 @@ def check_run_once(around: Round, commands: list[Started]) -> None:
         around.expect(len(times) == 1, f"{run} was run to its end {len(times)} times: {'; '.join(times)}")
 
 
-def finish(around: Round, problem: Problem, commands: list[Started], before: Finished) -> None:
+def finish(around: Round, problem: Problem, commands: list[Started], before: Finished, *options: str) -> None:
     """One undisturbed command ends the experiment; everything is as if nothing had happened."""
     for left in (*problem.place.scratch.glob("hgp-*/"), *problem.results.rglob(".scores.json.*.part")):
         os.utime(left, (0, 0))  # as old as it must be for the next command to know that it is nobody's
     around.note("the last command")
-    last = problem.place.run("run", CONFIG)
+    last = problem.place.run("run", CONFIG, *options)
     check_words(around, last, {0})
     check_run_once(around, [*commands, last])
     check_nothing_lost(around, before, problem.results, "the last command")
