@@ -25,7 +25,8 @@ from hgpbench.prediction import Prediction
 
 EXPERT_SIZE, ALONE = 500, 1_000  # rows of an expert by default, and up to which one has all of them
 LENGTHS = ("initial_lengthscale_f", "initial_lengthscale_g")
-NOISE_FLOOR = 0.03
+NOISE_FLOOR = 0.1
+WIDEST = 9.0  # variance of g, beyond which the density of y is no longer computed well: none is made wider
 WORTH_WORKERS = 2e10  # rows times squared inducing points and passes, below which processes only cost time
 
 
@@ -74,10 +75,11 @@ class DVSHGP(Estimator):
         expert's normal one, which the paper advises against. The latter asks all experts about all points.
     aggregation : {"rbcm", "gpoe", "nearest"}, default="rbcm"
         Robust Bayesian committee machine, generalised product of experts, or the most certain expert alone.
-    noise_floor : float, default=0.03
-        Predict with no less noise than this share of the median noise variance of the training rows, where f
-        and g are aggregated: single rows may be called almost free of noise, and cost thousands of nats. 0
-        for none, as in the paper.
+    noise_floor : float, default=0.1
+        Expect no less noise than this share of the median noise variance of the training rows, where f and g
+        are aggregated: single rows may be called almost free of noise, and cost thousands of nats. There the
+        variance of g grows until the mean of e^g is that large; its median hardly moves. 0 for none, as in
+        the paper.
     mean : {"zero", "linear"}, default="zero"
         Mean of f: zero as in the paper, or linear, by ridge regression before the GP.
     kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
@@ -118,7 +120,7 @@ class DVSHGP(Estimator):
     inducing_f_, inducing_g_ : arrays of shape (M m_0, d) and (M u_0, d)
         Inducing inputs X_m and X_u of all experts.
     noise_floor_ : float
-        The least noise variance e^g of a prediction, by the mean of g.
+        The least noise variance that is expected of a row.
     kernel_, noise_kernel_ : str
         The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
     starts_ : list of dicts
@@ -271,8 +273,13 @@ class DVSHGP(Estimator):
             prediction = Prediction(mean, var, var.copy())
         else:
             (f_mean, f_var), (g_mean, g_var) = moments["f"], moments["g"]
-            prediction = Prediction.mixture(f_mean, f_var, np.maximum(g_mean, self._least_g), g_var)
+            prediction = Prediction.mixture(f_mean, f_var, *self._floored(g_mean, g_var))
         return self._mean.add_to(prediction, X)
+
+    def _floored(self, mean: Array, var: Array) -> tuple[Array, Array]:
+        """Moments of g with E e^g = e^(mean + var / 2) not below the floor: wider, at most, then lifted."""
+        lifted = np.maximum(mean, self._least_g - 0.5 * WIDEST)
+        return lifted, np.maximum(var, 2.0 * (self._least_g - lifted))
 
     def smaller(self, share: float) -> dict[str, object]:
         """As many rows to an expert."""

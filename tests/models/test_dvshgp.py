@@ -18,6 +18,7 @@ from hgpbench.fitting import checkpoint
 from hgpbench.gp import vshgp
 from hgpbench.la import JITTER
 from hgpbench.models import DVSHGP, VSGP, Lbfgs, Paper, Passes
+from hgpbench.models.dvshgp import WIDEST
 from tests.models.zoo import draw
 
 SMALL = {"n_experts": 4, "n_inducing_f": 12, "n_inducing_g": 8, "random_state": 0}
@@ -234,6 +235,20 @@ def test_f_with_few_points_is_learned_before_the_noise(seed: int) -> None:
     assert errors[1] < 1.5 * errors[0]  # with both learned at once 80 and 1,100 times as much
 
 
+def test_a_floor_of_noise_leaves_the_median_where_it_is() -> None:
+    """What was learned may be right: the density at the mean hardly falls, the tails alone grow."""
+    model = DVSHGP(n_experts=2, random_state=0).fit(*draw(60))
+    model._least_g = 0.0
+    lowest = -0.5 * WIDEST
+    mean, var = model._floored(
+        np.array([1.0, -2.0, -1.0, lowest, -40.0]), np.array([0.1, 0.1, 3.0, 0.1, 0.1])
+    )
+    assert_allclose(mean, [1.0, -2.0, -1.0, lowest, lowest])
+    assert_allclose(var, [0.1, 4.0, 3.0, WIDEST, WIDEST])
+    model._least_g = -np.inf
+    assert_allclose(model._floored(np.array([-40.0]), np.array([0.1])), [[-40.0], [0.1]])
+
+
 def test_no_row_is_called_almost_free_of_noise() -> None:
     """Rows that lie on a line by chance, say copies of each other, do not have others believed to."""
     X, y = draw(300)
@@ -242,10 +257,10 @@ def test_no_row_is_called_almost_free_of_noise() -> None:
     without = DVSHGP(**copied, noise_floor=0.0).fit(X[rows], y[rows])
     model = DVSHGP(**copied).fit(X[rows], y[rows])
     assert without.noise_floor_ == 0.0
-    noise = np.exp(without.predict_dist(X).g_mean)
-    assert noise.min() < 0.5 * model.noise_floor_
-    found = np.exp(model.predict_dist(X).g_mean)
-    assert_allclose(found, np.maximum(noise, model.noise_floor_), rtol=1e-10)
-    assert 0.01 * np.median(noise) < model.noise_floor_ < 0.1 * np.median(noise)
+    plain, found = without.predict_dist(X), model.predict_dist(X)
+    assert plain.noise_var.min() < 0.5 * model.noise_floor_
+    assert_allclose(found.noise_var, np.maximum(plain.noise_var, model.noise_floor_), rtol=1e-10)
+    assert_allclose(found.var, found.f_var + found.noise_var, rtol=1e-12)
+    assert 0.03 * np.median(plain.noise_var) < model.noise_floor_ < 0.3 * np.median(plain.noise_var)
     with pytest.raises(ValueError, match=r"noise_floor=-0\.1 is not allowed"):
         DVSHGP(noise_floor=-0.1).fit(X, y)
