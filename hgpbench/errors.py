@@ -10,7 +10,9 @@ HgpbenchError
     └── Ended     a process that a fit needs was ended from outside: killed, not failed
 
 UserWarning
-└── NoBetterThanTheMean   a fitted model explains nothing: right on noise, else a sign that the fit went wrong
+└── Caution               of a fit that is one, but may not be what its user believes
+    ├── NoBetterThanTheMean   it explains nothing: right on noise, else a sign that the fit went wrong
+    └── CopiedRows            training rows are copies of others, which count as observations of their own
 
 A message says what is wrong, where, what is allowed and what to do. Only ``cli.py`` turns these into one red
 line and an exit code.
@@ -49,8 +51,16 @@ class Ended(FitError):
     """A process that a fit needs was ended from outside; the run is recorded as killed, and can go on."""
 
 
-class NoBetterThanTheMean(UserWarning):
+class Caution(UserWarning):
+    """Of a fit that may not be what its user believes."""
+
+
+class NoBetterThanTheMean(Caution):
     """A fitted model explains nothing of its own training rows."""
+
+
+class CopiedRows(Caution):
+    """Training rows are copies of others, target and all."""
 
 
 class Stopped(BaseException):

@@ -32,7 +32,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hgpbench.columns import Array, moments
-from hgpbench.errors import NoBetterThanTheMean
+from hgpbench.errors import CopiedRows, NoBetterThanTheMean
 from hgpbench.fitting.kernels import AUTO, PARAMETERS, Densities, best, choose, families_of
 from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
@@ -40,6 +40,7 @@ from hgpbench.gp.kernels import Families, KernelName
 from hgpbench.gp.optim import OptimResult
 from hgpbench.models import saving
 from hgpbench.prediction import Prediction
+from hgpbench.repeated import observed
 from hgpbench.scaling import Scaling, is_constant
 
 Callback = Callable[[int, int | None, float], None]  # step, total or None, bound
@@ -50,6 +51,9 @@ JUDGED_ROWS = 500
 
 NOTHING = 0.01
 """Share of the variance that is nothing: on pure noise a fit explains about as much."""
+
+FEW_COPIES = 0.01
+"""Share of the rows that may be copies without a word."""
 
 TINY = float(np.finfo(float).tiny)
 
@@ -106,6 +110,7 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
         inputs, target = self._validated(X, y)
         self._check_params()
         self._check_size(*inputs.shape)
+        self._beware(inputs, target)
         self._choose_kernels(inputs, target)
         self._scaling = _scaling_of(inputs, target, standardize=self.standardize)
         self._square = self._matrix_size(len(target))
@@ -114,6 +119,18 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
             if not get_tags(self).regressor_tags.poor_score:  # by design
                 self._judge(inputs, target)
         return self
+
+    def _beware(self, X: Array, y: Array) -> None:
+        """Warn of copies of rows where they are many, for models that learn a noise."""
+        copies = len(y) - len(observed(X, y))
+        if hasattr(self, "kernel") and copies > FEW_COPIES * len(y):
+            warnings.warn(
+                f"{copies:,} of {len(y):,} training rows are copies of others, target and all; each counts "
+                "as an observation, and the noise there is called too small. Leave them out, unless the "
+                "same target was measured again",
+                CopiedRows,
+                stacklevel=3,
+            )
 
     def _judge(self, X: Array, y: Array) -> None:
         """Say how much of the training rows the fit explains, and warn where that is nothing."""

@@ -23,7 +23,7 @@ from hgpbench.data.frames.reading import opened
 from hgpbench.data.frames.survey import learn
 from hgpbench.data.names import data_folder, expanded, is_openml
 from hgpbench.data.source import StoredSource, open_source, parse_name
-from hgpbench.errors import ConfigError, DataError, FitError, HgpbenchError, NoBetterThanTheMean
+from hgpbench.errors import Caution, ConfigError, DataError, FitError, HgpbenchError
 from hgpbench.models import MODELS, Estimator
 from hgpbench.prediction import Array
 from hgpbench.use.predictor import Predictor, numbers
@@ -109,7 +109,7 @@ def fitted(model: Estimator, rows: Rows) -> Fit:
             raise
         except (ValueError, np.linalg.LinAlgError, MemoryError) as error:
             raise FitError(f"{type(model).__name__}: {error or 'out of memory'}") from None
-    notes += [str(each.message) for each in caught if issubclass(each.category, NoBetterThanTheMean)]
+    notes += [str(each.message) for each in caught if issubclass(each.category, Caution)]
     return Fit(Predictor(model, rows.plan), len(rows.y), time.perf_counter() - start, tuple(notes))
 
 

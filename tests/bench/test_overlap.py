@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hgpbench.bench import overlap
+from hgpbench import repeated
 from hgpbench.bench.overlap import share_seen
 
 
@@ -14,7 +14,7 @@ def rows(n: int, d: int, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("d", [1, 2, 5, 9])
 def test_share_is_that_of_a_set_of_rows(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlap, "ROWS", 7)  # so that pieces meet
+    monkeypatch.setattr(repeated, "ROWS", 7)  # so that pieces meet
     train, test = rows(100, d, 0), rows(60, d, 1)
     known = {row.tobytes() for row in train}
     expected = sum(row.tobytes() in known for row in test) / 60
@@ -34,7 +34,7 @@ def test_zeros_of_both_signs_are_one_input() -> None:
 
 def test_hashes_of_different_rows_do_not_meet() -> None:
     grid = np.stack(np.meshgrid(np.arange(400.0), np.arange(400.0)), axis=-1).reshape(-1, 2)
-    hashes = np.concatenate(list(overlap._hashes(grid)))
+    hashes = np.concatenate(list(repeated.hashes(grid)))
     assert np.unique(hashes).size == len(grid)
 
 
