@@ -49,6 +49,11 @@ class Prediction:
         return cls(f_mean, f_var + noise, noise, f_mean, f_var)
 
     @classmethod
+    def floored(cls, f_mean: Array, f_var: Array, noise_var: float, floor: float) -> "Prediction":
+        """The same with more noise where it takes that for y to have the variance ``floor``."""
+        return cls.gaussian(f_mean, f_var, np.maximum(noise_var, floor - f_var))
+
+    @classmethod
     def mixture(cls, f_mean: Array, f_var: Array, g_mean: Array, g_var: Array) -> "Prediction":
         """Latent moments of f and of the log noise variance g; the two moments of y are exact."""
         noise = np.exp(g_mean + 0.5 * g_var)

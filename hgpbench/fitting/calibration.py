@@ -6,13 +6,15 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from hgpbench.columns import Array
-from hgpbench.gp.predictive import mixture_logpdf
+from hgpbench.gp.predictive import mixture_logpdf, normal_logpdf
 
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 WIDEST = 5.0  # levels tried, either way, in logarithms
 JUDGED_ROWS = 2_000  # left-out rows that suffice
 
 
+MEDIAN_CHI2 = 0.45493642311957283  # of one degree of freedom
+FLOORS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)  # of variances, tried
 FEWEST_REPEATS = 10  # degrees of freedom of a variance within repeats, below which it says nothing
 
 
@@ -28,6 +30,21 @@ def repeated_variance(X: Array, y: Array) -> float:
         return 0.0
     means = np.bincount(group, weights=y) / counts
     return float(np.sum((y - means[group]) ** 2) / freedom)
+
+
+def least_variance(y: Array, mean: Array, var: Array) -> float:
+    """The floor of the variances ``var`` under which the left-out targets ``y`` are most probable.
+
+    Zero where no floor helps; the largest that is tried is what the variance of the residuals is, robustly.
+    """
+    floors = robust_variance(y - mean) * np.array(FLOORS)
+    densities = [float(normal_logpdf(y, mean, np.maximum(var, floor)).mean()) for floor in floors]
+    return float(floors[int(np.argmax(densities))])
+
+
+def robust_variance(residuals: Array) -> float:
+    """The variance of normal ones with this median square, which a few large ones do not move."""
+    return float(np.median(residuals**2)) / MEDIAN_CHI2
 
 
 class Belief(NamedTuple):

@@ -6,10 +6,11 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
 from hgpbench.experts.rows import KINDS, Rows, partition
-from hgpbench.fitting.calibration import repeated_variance
+from hgpbench.fitting.calibration import least_variance, repeated_variance
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional, ensure_started
 from hgpbench.fitting.collapsed import judging_rows
 from hgpbench.fitting.kernels import Choice, check_kernels
+from hgpbench.fitting.left_out import LeftOut
 from hgpbench.fitting.placement import inducing_points, n_points
 from hgpbench.fitting.start import N_RESTARTS, Start, grid, search, spread, told
 from hgpbench.fitting.threads import runner
@@ -21,8 +22,10 @@ from hgpbench.gp.pic import POSITIVE, Blocks
 from hgpbench.gp.tasks import Run
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
+from hgpbench.repeated import observed
 
 Optimizer = Literal["lbfgs", "cg"]
+SUSPICIOUS = 1e-3  # of the variance of y: less noise than this is looked into
 
 
 class DPIC(Estimator):
@@ -60,8 +63,9 @@ class DPIC(Estimator):
         Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
         one with which a smaller fit predicts left-out training rows best.
     noise_floor : bool, default=True
-        Predict with no less noise than the variance of targets among training rows with the same inputs,
-        where there are some. With a rough kernel the evidence may take all noise for signal: then y is called
+        Predict y with no less variance than targets have among training rows with the same inputs, where
+        there are some; and, if the noise that was learned is next to nothing, than left-out rows ask for, by
+        a smaller fit. With a rough kernel the evidence may take all noise for signal: then y is called
         certain at the inputs of a training row, which is wrong where it occurs again with another target.
         Not so in the paper.
     n_jobs : int or None, default=None
@@ -81,7 +85,7 @@ class DPIC(Estimator):
     noise_var_ : float
         Noise variance sigma^2_eps, as it was learned.
     noise_floor_ : float
-        The least noise variance of a prediction; zero without ``noise_floor``.
+        The least variance of y that is predicted; zero without ``noise_floor``.
     inducing_f_ : array of shape (m, d)
         Inducing inputs X_m.
     block_sizes_ : array of shape (M,)
@@ -160,9 +164,8 @@ class DPIC(Estimator):
         self._keep(result, len(y))
         self.n_evaluations_ += start.evaluations
         self.starts_ = told(start.tried)
-        floor = repeated_variance(inputs, target) if self.noise_floor else 0.0
-        self.noise_floor_ = floor * scaling.y_scale**2
-        self._noise, self._spread = max(float(values["sigma2"]), floor), spread(inputs)
+        self._noise, self._spread = float(values["sigma2"]), spread(inputs)
+        self.noise_floor_ = self._least_variance(X, y) if self.noise_floor else 0.0
         self._centres = shares.centres / self._spread
         self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels
@@ -173,6 +176,23 @@ class DPIC(Estimator):
         return (
             smaller if self.n_blocks is None else smaller | {"n_blocks": max(1, round(share * self.n_blocks))}
         )
+
+    def _least_variance(self, X: Array, y: Array) -> float:
+        """That of y which repeated inputs ask for or, where next to no noise was learned, left-out rows.
+
+        A copy of a row, target and all, is none of either: such rows are what drives the noise to zero.
+        """
+        rows = observed(X, y)
+        X, y = X[rows], y[rows]
+        repeated, noise = repeated_variance(X, y), self._noise * self._scaling.y_scale**2
+        if noise > SUSPICIOUS * float(np.var(y)):
+            return repeated
+        left_out = LeftOut.draw(X, y, self.random_state or 0)
+        params = left_out.smaller(self) | {"noise_floor": False, "kernel": self.kernel_}
+        seen = left_out.predicted(self, params)
+        if seen is None or seen.f_var is None:
+            return repeated
+        return max(repeated, least_variance(left_out.targets, seen.mean, seen.f_var + noise))
 
     def _start(self, rows: Rows, Xm: Array, rng: np.random.Generator, run: Run) -> Start:
         """First values by the evidence of some blocks."""
@@ -192,4 +212,5 @@ class DPIC(Estimator):
     def _moments(self, X: Array) -> Prediction:
         owners = pairwise_distances_argmin(X / self._spread, self._centres)
         with runner(self.n_jobs) as run:
-            return Prediction.gaussian(*self._posterior.moments(X, owners, run), self._noise)
+            moments = self._posterior.moments(X, owners, run)
+        return Prediction.floored(*moments, self._noise, self.noise_floor_ / self._scaling.y_scale**2)

@@ -119,9 +119,27 @@ def test_repeated_rows_say_how_noisy_it_is_at_least():
     differences = targets[240:] - targets[:40]
     assert model.noise_floor_ == pytest.approx(float(np.mean(differences**2)) / 2.0, rel=1e-9)
     assert published.noise_floor_ == 0.0
-    least = max(model.noise_floor_, model.noise_var_)
-    assert_allclose(model.predict_dist(X).noise_var, least)
+    plain = published.predict_dist(X)
+    assert_allclose(model.predict_dist(X).var, np.maximum(plain.var, model.noise_floor_))
+    assert plain.var.min() < model.noise_floor_
     assert_allclose(published.predict_dist(X).noise_var, published.noise_var_)
     assert DPIC(**size).fit(X, y).noise_floor_ == 0.0  # no row twice
     with pytest.raises(ValueError, match="noise_floor='no' is not allowed"):
         DPIC(noise_floor="no").fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["se", "matern12"])
+def test_copies_of_rows_do_not_have_other_measurements_called_impossible(kernel: str) -> None:
+    """Targets that agree to the bit drive the learned noise to zero; left-out rows know better."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(400, 4))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=400)
+    rows = np.r_[np.arange(300), rng.integers(0, 300, size=100)]
+    Xs, ys = np.r_[X[300:], X[:10]], np.r_[y[300:], y[:10] + 0.4 * rng.normal(size=10)]
+    size = {"n_blocks": 3, "n_inducing": 20, "kernel": kernel, "max_iter": 60, "random_state": 0}
+    model = DPIC(**size).fit(X[rows], y[rows])
+    published = DPIC(**size, noise_floor=False).fit(X[rows], y[rows])
+    assert model.noise_var_ == published.noise_var_ < 1e-6
+    assert published.predict_dist(Xs).logpdf(ys).mean() < -1000.0
+    assert model.predict_dist(Xs).logpdf(ys).mean() > -1.0
+    assert 0.05 < model.noise_floor_ < 0.3
