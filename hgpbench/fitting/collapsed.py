@@ -34,10 +34,11 @@ class SparseFit:
     tried: tuple[Tried, ...] = ()  # first values
 
     def prediction(self, X: Array, n_jobs: int | None, floor: float = 0.0) -> Prediction:
-        """The predictive distribution at scaled inputs, for the scaled target, with no less noise."""
-        noise = max(float(self.values["sigma2"]), floor)
+        """The predictive distribution at scaled inputs, for the scaled target, of no less variance."""
         with runner(n_jobs) as run:
-            return Prediction.gaussian(*self.posterior.moments(X, run=run), noise)
+            return Prediction.floored(
+                *self.posterior.moments(X, run=run), float(self.values["sigma2"]), floor
+            )
 
 
 def fit_sparse(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hgpbench.fitting.calibration import robust_variance
 from hgpbench.fitting.checks import check_at_least, check_jobs, check_optional
 from hgpbench.fitting.collapsed import fit_from_grid
 from hgpbench.fitting.kernels import Choice, check_kernels
@@ -9,8 +10,8 @@ from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.models.base import Array, Callback, Estimator
 from hgpbench.prediction import Prediction
 
-MEDIAN_CHI2 = 0.45493642311957283  # of one degree of freedom
 JUDGED_ROWS = 20_000  # training rows whose residuals suffice
+FLOOR = 0.5  # of their variance
 
 
 class FITC(Estimator):
@@ -36,8 +37,10 @@ class FITC(Estimator):
         Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
         one with which a smaller fit predicts left-out training rows best.
     noise_floor : bool, default=True
-        Predict with no less noise than a robust variance of the residuals of the training rows, their median
-        square over that of a normal variable. Without it, as in the paper, single rows cost 160 nats.
+        Predict y with no less variance than half of what the residuals of the training rows have, robustly:
+        their median square over that of a normal variable. Next to inducing points it may be called certain
+        otherwise, as in the paper, and single rows cost 160 nats; where what the points leave unexplained is
+        that large, nothing is added.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
     standardize : bool, default=True
@@ -54,7 +57,7 @@ class FITC(Estimator):
     noise_var_ : float
         Noise variance sigma^2_eps, as it was learned.
     noise_floor_ : float
-        The least noise variance of a prediction; zero without ``noise_floor``.
+        The least variance of y that is predicted; zero without ``noise_floor``.
     inducing_f_ : array of shape (m, d)
         Inducing inputs X_m.
     kernel_ : str
@@ -111,7 +114,7 @@ class FITC(Estimator):
         self._keep(self._fit.result, len(y))
         self._tell(self._fit.values)
         self.starts_ = told(self._fit.tried)
-        self._floor = self._residual_variance(inputs, target) if self.noise_floor else 0.0
+        self._floor = FLOOR * self._residual_variance(inputs, target) if self.noise_floor else 0.0
         self.noise_floor_ = self._floor * self._scaling.y_scale**2
 
     def _residual_variance(self, X: Array, y: Array) -> float:
@@ -120,9 +123,7 @@ class FITC(Estimator):
         Left-out residuals are no better a guide: inducing points lie where they explain the very rows.
         """
         rows = slice(None, None, -(-len(y) // JUDGED_ROWS))
-        return (
-            float(np.median((y[rows] - self._fit.prediction(X[rows], self.n_jobs).mean) ** 2)) / MEDIAN_CHI2
-        )
+        return robust_variance(y[rows] - self._fit.prediction(X[rows], self.n_jobs).mean)
 
     def _moments(self, X: Array) -> Prediction:
         return self._fit.prediction(X, self.n_jobs, self._floor)
