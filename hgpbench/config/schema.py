@@ -81,7 +81,8 @@ class SplitConfig(_Strict):
     )
 
     by: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="an input: rows that share a value of it are on one side"
+        default=None,
+        description="an input: rows that share a value of it are on one side; '*': rows of the same inputs",
     )
     time: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="an input: test rows come after the training rows"

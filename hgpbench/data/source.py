@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hgpbench.data import cards, store
 from hgpbench.data.names import data_folder, find_stored, full_name, is_openml, parse_name
-from hgpbench.data.split import Array, Fold, Split, split_rows
+from hgpbench.data.split import EVERY, Array, Fold, Split, split_rows
 from hgpbench.data.synthetic import Generator
 from hgpbench.errors import DataError
 from hgpbench.words import listed, nearest
@@ -128,7 +128,7 @@ class StoredSource:
         values = _values(table.X, places, split)
         train, test = split_rows(len(table.y), split, seed, table.published_test, values)
         # What rows are grouped by is nothing that a new group could be known by.
-        kept = [at for at in range(len(self.columns)) if split.by is None or at not in places]
+        kept = [at for at in range(len(self.columns)) if split.by in (None, EVERY) or at not in places]
         X = table.X if len(kept) == len(self.columns) else table.X[:, kept]
         return Fold(
             X_train=np.ascontiguousarray(X[train], dtype=float),
@@ -144,6 +144,8 @@ class StoredSource:
         if split.order is None:
             return []
         names = self.columns
+        if split.by == EVERY:
+            return list(range(len(names)))
         found = [at for at, name in enumerate(names) if name == split.order]
         found = found or [at for at, name in enumerate(names) if name.startswith(f"{split.order}=")]
         if not found or (split.time is not None and len(found) > 1):

@@ -13,6 +13,7 @@ Index = NDArray[np.int64]
 Share = int | float | str
 
 PUBLISHED = "published"
+EVERY = "*"  # in the place of a column: all inputs, so that rows with the same inputs are one group
 _WORDS = {"train": ("all", PUBLISHED), "test": ("rest", "train", PUBLISHED)}
 
 
@@ -22,9 +23,9 @@ class Split:
 
     ``train`` may be "all" (then ``test`` is "train": scored in sample), ``test`` may be "rest" or "train",
     and both may be "published": the split that the dataset came with. With ``by``, the name of a column, rows
-    that share a value of it are on one side; with ``time``, test rows come after the training rows; with
-    ``blocks`` the rows, as they stand in the file, are cut into so many pieces of which whole ones are tested
-    on, and no training row stands within ``gap`` rows of them.
+    that share a value of it are on one side (with "*", rows of the same inputs); with ``time``, test rows
+    come after the training rows; with ``blocks`` the rows, as they stand in the file, are cut into so many
+    pieces of which whole ones are tested on, and no training row stands within ``gap`` rows of them.
     """
 
     train: Share

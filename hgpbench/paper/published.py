@@ -1,9 +1,10 @@
 """What the paper prints (``published.yaml``), and which of its experiments one of ours repeats."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,6 +14,12 @@ from hgpbench.report.collect import Experiment
 
 SOURCE = "published.yaml"
 SIZES = "other sizes"
+APART = "split apart"
+_APART = {
+    "by": "rows of the same {} on one side",
+    "time": "tested on later {}",
+    "blocks": "tested on whole ones of {} pieces of the file",
+}
 
 Quantity = Literal["smse", "msll", "seconds", "hours", "noise_var", "speedup"]
 Printed = Annotated[str, Field(pattern=r"^-?\d+(\.\d+)?$")]  # text, because 0.0020 has four decimals
@@ -93,9 +100,18 @@ def departures(experiment: Experiment) -> list[Departure]:
     variant = experiment.manifest.dataset.get("variant")
     if variant not in (None, setup.variant):
         differences.append(Departure(str(variant), f"dataset {setup.dataset}:{variant}"))
+    differences += _apart(experiment.manifest.split)
     train = {record.n_train for record in experiment.finished}
     test = {record.n_test for record in experiment.finished}
     return [*differences, *_sizes(train, setup.train, "training"), *_sizes(test, setup.test, "test")]
+
+
+def _apart(split: Mapping[str, Any]) -> list[Departure]:
+    """What a split keeps together where the paper draws rows at random."""
+    for key, words in _APART.items():
+        if split.get(key) is not None:
+            return [Departure(APART, words.format("inputs" if split[key] == "*" else split[key]))]
+    return []
 
 
 def _sizes(sizes: set[int | None], wanted: int | None, rows: str) -> list[Departure]:

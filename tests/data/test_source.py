@@ -149,6 +149,19 @@ def test_a_column_that_groups_rows_is_no_input(folder: Path) -> None:
             source.sizes(split)
 
 
+def test_rows_of_the_same_inputs_stay_together(folder: Path) -> None:
+    X = np.repeat(np.arange(30.0).reshape(15, 2), 4, axis=0)
+    table = store.Table(X, np.arange(60.0), ("a", "b"), "y")
+    about = store.About("copies", None, "Copies", "CC0", "Nobody", "", "here", "", Split(0.8, "rest"))
+    store.write(folder / "copies.h5", table, about)
+    source = open_source("copies")
+    for seed in range(5):
+        fold = source.fold(Split(40, 20, by="*"), seed)
+        assert fold.columns == ("a", "b")  # they group rows and stay inputs
+        assert (len(fold.X_train), len(fold.X_test)) == (40, 20)
+        assert not {*map(tuple, fold.X_train)} & {*map(tuple, fold.X_test)}
+
+
 def test_drawn_rows_have_no_groups(folder: Path) -> None:
     with pytest.raises(DataError, match="no column to split by"):
         open_source("toy").sizes(Split(30, 20, by="x"))

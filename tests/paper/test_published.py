@@ -1,5 +1,6 @@
 """The printed numbers are the paper's, and ours stand beside them in the same units."""
 
+import dataclasses
 import math
 
 import pytest
@@ -78,6 +79,21 @@ def test_departures_tell_quick_variants_parts_and_sizes(make) -> None:
         "dataset sarcos:subset",
         "3,000 training rows where the paper has 40,000",
     ]
+
+
+@pytest.mark.parametrize(
+    ("split", "words"),
+    [
+        ({"by": "*"}, "rows of the same inputs on one side"),
+        ({"by": "OSM_ID"}, "rows of the same OSM_ID on one side"),
+        ({"blocks": 40, "gap": 20}, "tested on whole ones of 40 pieces of the file"),
+    ],
+)
+def test_a_split_that_keeps_rows_together_is_told(make, split, words) -> None:
+    experiment = make("protein-distinct", {"rbcm": {}})
+    manifest = dataclasses.replace(experiment.manifest, split=experiment.manifest.split | split)
+    (departure,) = published.departures(dataclasses.replace(experiment, manifest=manifest))
+    assert (departure.tag, departure.words) == ("split apart", words)
 
 
 def test_ours_published_and_difference(make) -> None:
