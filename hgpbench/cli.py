@@ -9,6 +9,7 @@ import typer
 from hgpbench import __version__
 from hgpbench.commands.compare import compare
 from hgpbench.commands.endings import EXIT_USAGE, complain
+from hgpbench.commands.export import export
 from hgpbench.commands.fetch import fetch
 from hgpbench.commands.fit import fit, predict
 from hgpbench.commands.init import init
@@ -64,6 +65,9 @@ def _common(
 
 
 # In the order of the help.
-_COMMANDS = (compare, init, fetch, datasets, models, run, reproduce, report, fit, predict, schema, doctor)
+_COMMANDS = (
+    *(compare, init, fetch, datasets, models, run, reproduce, report, export),
+    *(fit, predict, schema, doctor),
+)
 for _command in _COMMANDS:
     app.command()(_with_one_line_errors(_command))

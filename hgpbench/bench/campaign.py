@@ -33,6 +33,7 @@ class Options:
     retry_failed: bool = False
     fail_fast: bool = False
     command: str = ""
+    known: frozenset[str] = frozenset()  # identities of runs that were done elsewhere
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def prepare(experiment: Experiment, options: Options) -> Campaign:
     jobs = plan.make(experiment, seeds, options.only, options.threads)
     # Noted before the records are read: what is written from now on is seen as new.
     stamps = {job.identity: records.stamp(options.results / job.folder) for job in jobs}
-    return Campaign(experiment, options, tuple(plan.states(jobs, options.results)), stamps)
+    return Campaign(experiment, options, tuple(plan.states(jobs, options.results, options.known)), stamps)
 
 
 def perform(campaign: Campaign, watcher: Watcher, where: ForkServerContext | Cluster) -> Tally:
@@ -155,7 +156,7 @@ def _tally(
         identity = item.job.identity
         record = ended.get(identity)
         if identity not in running:
-            counts["cached" if item.state == "done" else item.state] += 1
+            counts["cached" if item.state in ("done", "elsewhere") else item.state] += 1
         elif record is None:
             counts["left"] += 1
         elif record.status == "done":

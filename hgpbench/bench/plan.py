@@ -2,7 +2,7 @@
 
 import fnmatch
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError, DataError
 from hgpbench.words import nearest
 
-State = Literal["pending", "done", "failed", "skipped", "code changed"]
+State = Literal["pending", "done", "elsewhere", "failed", "skipped", "code changed"]
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,14 @@ def renewed(
     )
 
 
-def states(jobs: Iterable[Job], results: Path) -> list[Planned]:
-    """What the results folder already has of each job."""
+def states(jobs: Iterable[Job], results: Path, known: Container[str] = ()) -> list[Planned]:
+    """What the results folder has of each job already, and which others are known to be done elsewhere."""
     listed = cache(_by_question)  # each folder is listed once, however many jobs it holds
-    return [Planned(job, _state(job, results, listed(results / job.folder.parent))) for job in jobs]
+    planned = [Planned(job, _state(job, results, listed(results / job.folder.parent))) for job in jobs]
+    return [
+        replace(each, state="elsewhere") if each.state != "done" and each.job.identity in known else each
+        for each in planned
+    ]
 
 
 def _job(

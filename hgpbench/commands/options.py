@@ -31,6 +31,10 @@ Wide = Annotated[
     bool, typer.Option("--wide", help="All columns, also those that the terminal has no room for.")
 ]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="The results folder.")]
+Known = Annotated[
+    Path | None,
+    typer.Option(metavar="LINES", help="Run only what these lines lack; see export."),
+]
 OnCluster = Annotated[
     str | None,
     typer.Option(
@@ -88,6 +92,15 @@ def chosen_cluster(
     wanted = Wanted(address, scheduler_file, ca, cert, key)
     wanted.check()
     return wanted
+
+
+def known_runs(folder: Path | None) -> frozenset[str]:
+    """The runs that a folder of lines has finished, where one is given."""
+    if folder is None:
+        return frozenset()
+    from hgpbench.commands import ledgers
+
+    return ledgers.known(folder)
 
 
 def command_line() -> str:

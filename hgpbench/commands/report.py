@@ -12,7 +12,8 @@ from hgpbench.commands.options import Wide
 
 def report(
     path: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="A results folder, or one experiment in it.")
+        Path,
+        typer.Argument(metavar="RESULTS", help="A results folder, one experiment in it, or lines of export."),
     ] = Path("results"),
     plot: Annotated[bool, typer.Option("--plot", help="Draw the plots, as PNG and SVG.")] = False,
     html: Annotated[
@@ -23,15 +24,19 @@ def report(
         typer.Option("--format", metavar="md|csv|latex|json", help="Format of the tables; may be repeated."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to write; default RESULTS/report.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to write; default RESULTS/report, of lines ./report."),
     ] = None,
     wide: Wide = False,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="Put lines of different code or data in one table, and mark them.")
+    ] = False,
 ) -> None:
     """Tables, tests and plots from stored predictions.
 
     A terminal gets one table in its width, the best first; files and other programs get Markdown.
     """
-    write_report(path, out, format_ or (), plot, html, wide=wide)
+    write_report(path, out, format_ or (), plot, html, wide=wide, mixed=mixed)
 
 
 def write_report(
@@ -43,6 +48,7 @@ def write_report(
     names: Sequence[str] = (),
     wide: bool = False,
     brief: bool = False,
+    mixed: bool = False,
 ) -> None:
     """Build a report, print its first format, and tell what was written and what could not be read.
 
@@ -50,11 +56,13 @@ def write_report(
     the scores.
     """
     from hgpbench import report as reports
-    from hgpbench.commands import screen, terminal
+    from hgpbench.commands import ledgers, screen, terminal
     from hgpbench.commands.display import counting
     from hgpbench.commands.leads import supplement
+    from hgpbench.report import collect, ledger
 
-    folder = out or path / reports.FOLDER
+    of_lines = ledger.is_ledger(path)
+    folder = out or (Path() if of_lines else path) / reports.FOLDER
     with counting("scoring runs") as progress:
         built = reports.build(
             path,
@@ -66,6 +74,7 @@ def write_report(
             progress=progress,
             supplier=supplement(path),
             wide=wide,
+            reader=ledgers.reader(mixed) if of_lines else collect.collect,
         )
     if screen.is_terminal() and not formats:
         terminal.show_report(built.document, wide, brief)
@@ -73,5 +82,7 @@ def write_report(
         say(reports.brief(built.document) if brief else built.text)
     for problem in built.problems:
         complain(problem)
+    for line in ledgers.old(built.document.experiments) if of_lines else ():
+        complain(line)
     for written in built.files:
         say(f"wrote {written}", err=True)

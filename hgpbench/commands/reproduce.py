@@ -10,6 +10,7 @@ from hgpbench.commands.endings import EXIT_FAILED_RUNS, say
 from hgpbench.commands.options import (
     DryRun,
     Jobs,
+    Known,
     OnCluster,
     Out,
     PlanAsJson,
@@ -25,6 +26,7 @@ from hgpbench.commands.options import (
     chosen_cluster,
     chosen_seeds,
     command_line,
+    known_runs,
 )
 from hgpbench.commands.report import write_report
 
@@ -46,6 +48,7 @@ def reproduce(
     dry_run: DryRun = False,
     as_json: PlanAsJson = False,
     out: Out = Path("results"),
+    known: Known = None,
     cluster: OnCluster = None,
     scheduler_file: SchedulerFile = None,
     tls_ca: TlsCa = None,
@@ -74,6 +77,7 @@ def reproduce(
         parallel=wanted.local or 1 if wanted is not None else jobs,
         retry_failed=True,
         command=command_line(),
+        known=known_runs(known),
     )
     # Every experiment is checked before any of them starts.
     prepared = [prepare(experiment, options) for experiment in choice.experiments]

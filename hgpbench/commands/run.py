@@ -10,6 +10,7 @@ from hgpbench.commands.endings import EXIT_FAILED_RUNS, say
 from hgpbench.commands.options import (
     DryRun,
     Jobs,
+    Known,
     OnCluster,
     Out,
     PlanAsJson,
@@ -25,6 +26,7 @@ from hgpbench.commands.options import (
     chosen_cluster,
     chosen_seeds,
     command_line,
+    known_runs,
 )
 
 
@@ -60,6 +62,7 @@ def run(
         bool, typer.Option("--fail-fast", help="Start nothing more after the first failure.")
     ] = False,
     out: Out = Path("results"),
+    known: Known = None,
     cluster: OnCluster = None,
     scheduler_file: SchedulerFile = None,
     tls_ca: TlsCa = None,
@@ -92,6 +95,7 @@ def run(
         retry_failed=retry_failed,
         fail_fast=fail_fast,
         command=command_line(),
+        known=known_runs(known),
     )
     # Every experiment is checked before any of them starts.
     prepared = [prepare(experiment, options) for experiment in experiments]

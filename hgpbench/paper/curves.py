@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.bench import record
 from hgpbench.paper.criteria import Criterion, Finding
 from hgpbench.paper.evidence import Evidence, called, listed
 from hgpbench.report.collect import Run
@@ -129,10 +128,9 @@ def _lambdas(evidence: Evidence, name: str, other: str) -> _Lambdas | None:
     runs = evidence.first_runs((name, other))
     if not runs:
         return None
-    first, second = (record.read_arrays(runs[each].folder).extras for each in (name, other))
-    if not {"variational", "X_train"} <= first.keys() & second.keys():
-        return None
-    if not np.array_equal(first["X_train"], second["X_train"]):
+    kept = [runs[each].arrays() for each in (name, other)]
+    first, second = ({} if arrays is None else arrays.extras for arrays in kept)
+    if "variational" not in first.keys() & second.keys() or not _same_rows(first, second):
         return None
     a, b = first["variational"].ravel(), second["variational"].ravel()
     used = (a > 0) & (b > 0)
@@ -143,6 +141,13 @@ def _lambdas(evidence: Evidence, name: str, other: str) -> _Lambdas | None:
         experts=None if experts is None else experts[used],
         seed=runs[name].entry.seed,
     )
+
+
+def _same_rows(first: dict[str, Array], second: dict[str, Array]) -> bool:
+    """Whether two runs of one seed trained on the same rows, as far as both tell."""
+    if "X_train" in first.keys() & second.keys():
+        return np.array_equal(first["X_train"], second["X_train"])
+    return first["variational"].shape == second["variational"].shape
 
 
 def _explained(values: Array, groups: Array) -> float:

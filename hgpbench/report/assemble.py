@@ -7,7 +7,7 @@ from pathlib import Path
 from hgpbench import files
 from hgpbench.errors import ConfigError
 from hgpbench.report import latex, render
-from hgpbench.report.collect import Progress, collect
+from hgpbench.report.collect import Collection, Progress, collect
 from hgpbench.report.document import Document, write_up
 from hgpbench.report.render import NO_PICTURES, Pictures
 from hgpbench.report.supplement import Supplier, nothing
@@ -15,6 +15,7 @@ from hgpbench.report.supplement import Supplier, nothing
 FOLDER = "report"
 
 Texts = dict[str, str]  # by file name, the one to print first
+Reader = Callable[[Path, Progress | None, Sequence[str]], Collection]
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,16 @@ def build(
     progress: Progress | None = None,
     supplier: Supplier = nothing,
     wide: bool = False,
+    reader: Reader = collect,
 ) -> Report:
     """Report on a results folder, or the named experiments in it, or one experiment's folder.
 
     The text is that of the first format. Files are written to ``out``; without it only plots and page are, to
     ``report`` inside ``path``. The supplier adds what is not said by the runs alone. Wide tables of Markdown
-    stay in one piece where that is asked for.
+    stay in one piece where that is asked for. A reader finds the experiments of what is no results folder.
     """
     _check(formats)
-    document = write_up(collect(path, progress, names), supplier)
+    document = write_up(reader(path, progress, names), supplier)
     folder = out if out is not None else path / FOLDER
     written: list[Path] = []
     pictures = NO_PICTURES

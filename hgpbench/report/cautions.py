@@ -8,8 +8,13 @@ from hgpbench.report.tables import seed_span
 
 
 def cautions(experiment: Experiment) -> list[str]:
-    """One sentence for each kind of trouble that there is; the first two explain the signs in the tables."""
-    return [*_no_better(experiment), *_badly_calibrated(experiment), *_seen(experiment)]
+    """One sentence for each kind of trouble that there is; all but the last explain signs in the tables."""
+    return [
+        *_no_better(experiment),
+        *_badly_calibrated(experiment),
+        *_mixed(experiment),
+        *_seen(experiment),
+    ]
 
 
 def _no_better(experiment: Experiment) -> list[str]:
@@ -47,6 +52,17 @@ def _badly_calibrated(experiment: Experiment) -> list[str]:
 
 def _way(experiment: Experiment, label: str) -> str:
     return "narrow" if flags.is_narrow(experiment, label) else "wide"
+
+
+def _mixed(experiment: Experiment) -> list[str]:
+    """Labels whose rows stand in one table although different code or data made them."""
+    labels = [label for label in experiment.labels if label in experiment.mixed]
+    if not labels:
+        return []
+    return [
+        f"{flags.MIXED.sign} Runs of the same model by different code, or on different data, stand together: "
+        f"{', '.join(labels)}. What differs may be the version and not the model."
+    ]
 
 
 def _seen(experiment: Experiment) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from hgpbench.bench import manifest, record
 from hgpbench.bench.manifest import Entry, Manifest
-from hgpbench.bench.record import Record, Status
+from hgpbench.bench.record import Arrays, Record, Status
 from hgpbench.errors import RecordError
 from hgpbench.report import digest
 from hgpbench.report.digest import Digest
@@ -33,6 +33,12 @@ class Run:
     reason: str | None = None
     record: Record | None = None
     digest: Digest | None = None
+    is_line: bool = False  # known by the line that was kept of it, without its folder
+    kept: Arrays | None = None  # what such a line has of its arrays
+
+    def arrays(self) -> Arrays | None:
+        """What a finished run predicted; where there is but its line, the little that this keeps, if any."""
+        return self.kept if self.is_line else record.read_arrays(self.folder)
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ class Experiment:
 
     manifest: Manifest
     runs: tuple[Run, ...]
+    mixed: frozenset[str] = frozenset()  # labels whose runs different code or data have made
 
     @property
     def name(self) -> str:

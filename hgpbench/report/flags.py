@@ -24,12 +24,14 @@ class Flag:
 
 NO_BETTER = Flag("no better than the mean", "†")
 BADLY_CALIBRATED = Flag("badly calibrated", "‡")
+MIXED = Flag("made by different code or data", "§")
 
 
 def flags(experiment: Experiment, label: str) -> list[Flag]:
     """What is amiss with a label, by the scores of its finished runs."""
     found = [NO_BETTER] if no_better(experiment, label) else []
-    return [*found, BADLY_CALIBRATED] if calibration_error(experiment, label) is not None else found
+    found += [BADLY_CALIBRATED] if calibration_error(experiment, label) is not None else []
+    return [*found, MIXED] if label in experiment.mixed else found
 
 
 def signed(experiment: Experiment, label: str) -> str:

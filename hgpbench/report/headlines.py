@@ -66,7 +66,7 @@ def _rivals(experiment: Experiment, best: Row, metric: str) -> str:
 def _flagged(experiment: Experiment) -> list[Headline]:
     found = {label: flags.flags(experiment, label) for label in experiment.labels}
     said = []
-    for flag in (flags.NO_BETTER, flags.BADLY_CALIBRATED):
+    for flag in (flags.NO_BETTER, flags.BADLY_CALIBRATED, flags.MIXED):
         labels = [label for label, raised in found.items() if flag in raised]
         if labels:
             said.append(Headline("caution", f"{flag.words.capitalize()} {flag.sign}: {_names(labels)}."))

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ import pytest
 from hgpbench import config, shipped
 from hgpbench.bench import estimators
 from hgpbench.models import MODELS
+from hgpbench.report import ledger
+from hgpbench.report.lines import Line
 from tests.cli.conftest import Invoke
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,6 +49,47 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_smoke_covers_every_model() -> None:
     assert {entry.model for entry in config.load("smoke").entries} == set(MODELS)
+
+
+def test_lines_of_runs_stand_for_the_runs(smoke: Path, invoke: Invoke) -> None:
+    results = str(smoke / "results")
+    runs = 2 * len(config.load("smoke").entries)
+    assert invoke("export", results, "lines").stdout == f"smoke: {runs} new\n"
+    again = invoke("export", results, "lines", "--only", "smoke", "--replace")
+    assert again.stdout == f"smoke: {runs} as it was\n"
+    plan = invoke("run", "smoke", "--known", "lines", "--dry-run", "--json")
+    assert {each["state"] for each in json.loads(plan.stdout)[0]["runs"]} == {"elsewhere"}
+    done = invoke("run", "smoke", "--known", "lines")
+    assert done.stdout == f"0 done, {runs} cached, 0 failed, 0 skipped\n"
+    told = invoke("report", "lines", "--out", "told")
+    assert told.exit_code == 0, told.output
+    assert "other code" not in told.stderr
+    assert all(f"| {label}" in told.stdout for label in MODELS)
+    missing = invoke("run", "smoke", "--known", "nowhere")
+    assert missing.exit_code == 2
+    assert "hgpbench export RESULTS nowhere" in missing.output
+
+
+def test_lines_of_other_code_are_told_and_not_mixed(smoke: Path, invoke: Invoke) -> None:
+    invoke("export", str(smoke / "results"), "lines")
+    path = Path("lines/smoke.jsonl")
+    lines = [Line.read(text) for text in path.read_text().splitlines()]
+    old = [replace(line, record=replace(line.record, code="0" * 64)) for line in lines if line.label == "gp"]
+    rest = [line for line in lines if line.label != "gp"]
+    ledger.write(path, [*rest, *old])
+    told = invoke("report", "lines", "--out", "told")
+    assert "smoke: made by other code than today's: gp; `hgpbench run --known LINES` runs" in told.stderr
+    ledger.write(path, [*rest, old[0], *(line for line in lines if line.label == "gp" and line.seed)])
+    mixed = invoke("report", "lines")
+    assert mixed.exit_code == 2
+    assert "different code or data: gp (gp 0 against gp 1)" in mixed.output.replace(
+        "gp 1 against gp 0", "gp 0 against gp 1"
+    )
+    marked = invoke("report", "lines", "--mixed", "--out", "told")
+    assert re.search(r"\| gp [^|]*§", marked.stdout)
+    assert "§ Runs of the same model by different code" in marked.stdout
+    assert invoke("export", str(smoke / "results"), "lines").stdout.startswith("smoke: ")
+    assert {line.record.code for line in ledger.read(path) if line.label == "gp"} != {"0" * 64}
 
 
 def test_a_report_is_printed_and_written(smoke: Path, invoke: Invoke) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.bench import record
 from hgpbench.bench.record import GRID, Arrays
 from hgpbench.prediction import Prediction
 from hgpbench.report.collect import Experiment
@@ -25,8 +24,8 @@ def first_runs(experiment: Experiment, n_inputs: int) -> dict[str, Arrays]:
         run = next((run for run in experiment.of(label) if run.digest is not None), None)
         if run is None or run.record is None or run.record.n_inputs != n_inputs:
             continue
-        arrays = record.read_arrays(run.folder)
-        if "X_test" in arrays.extras:
+        arrays = run.arrays()
+        if arrays is not None and "X_test" in arrays.extras:
             by_label[label] = arrays
     return by_label
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from hgpbench.bench import record
 from hgpbench.report.collect import Experiment
 from hgpbench.report.labels import base_of
 from hgpbench.report.plots import style
@@ -150,7 +149,8 @@ def _trace(experiment: Experiment, label: str) -> Trace | None:
         return None
     by_batches = "batch_size" in run.record.params
     # The digest has a few rows of it: enough for a curve, too few to average.
-    rows = record.read_arrays(run.folder).trace if by_batches else None
+    arrays = run.arrays() if by_batches else None
+    rows = None if arrays is None else arrays.trace
     rows = np.asarray(run.digest.trace, dtype=float).reshape(-1, 3) if rows is None else rows
     rows = rows[np.all(np.isfinite(rows), axis=1)]
     return Trace.of(rows, by_batches) if len(rows) > 1 else None
