@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import hgpbench
 from hgpbench.errors import ClusterError
@@ -34,6 +34,8 @@ _ALLOWED = "tcp://HOST:PORT, tls://HOST:PORT or local:N"
 _HANDLED = (OSError, TimeoutError, ValueError, RuntimeError)  # what Dask raises for a peer that is gone
 SILENT = (OSError, TimeoutError, KeyError)  # in place of the answer of a worker that cannot be reached
 _asked: ContextVar[Any] = ContextVar("_asked", default=None)  # on a worker: itself, while it answers
+SLOW_START = 120  # seconds that a new worker of our own may take
+LOOK_EVERY = 2.0  # seconds between looks at whether a worker that is asked something still lives
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,41 @@ class Worker:
     paused: bool = False  # for want of memory: it ends what it has, and is given nothing new
 
 
+class Lost(Exception):
+    """Whoever was asked on a worker does not answer any more, and what has become of it is not known."""
+
+
+class Resident:
+    """An object that lives on a worker, in one thread, for as long as this one is held."""
+
+    def __init__(self, cluster: "Cluster", address: str, actor: Any, future: Any, identity: str) -> None:
+        self.address = address
+        self._cluster, self._actor, self._future, self._identity = cluster, actor, future, identity
+
+    def tell(self, message: bytes) -> Any:
+        """Have it perform what a message says; ``answer`` waits for what comes of it."""
+        try:
+            return self._actor.perform(message)
+        except (*_HANDLED, CancelledError, _closed()) as error:
+            raise Lost(f"worker {self.address} was lost") from error
+
+    def answer(self, pending: Any) -> bytes:
+        """Its answer; Lost where there will be none, ClusterError where the scheduler is gone."""
+        found: bytes = self._cluster.wait(pending, self.address, self._identity)
+        return found
+
+    def leave(self) -> None:
+        """Let it go."""
+        with _unlogged():
+            self._future.release()
+        self._actor = self._future = None
+
+
 class Cluster:
     """A connection to a scheduler, for as long as ``opened`` lasts."""
 
-    def __init__(self, client: Any, title: str) -> None:
-        self._client, self.title = client, title
+    def __init__(self, client: Any, title: str, owned: bool = True) -> None:
+        self._client, self.title, self._owned = client, title, owned
 
     def workers(self) -> dict[str, Worker]:
         """The workers by address; ClusterError where the scheduler is gone."""
@@ -107,6 +139,46 @@ class Cluster:
             for address, about in found["workers"].items()
             if about.get("status", "running") in ("running", "paused")
         }
+
+    def identity(self, address: str) -> str | None:
+        """Of the worker at an address now."""
+        found = self.workers().get(address)
+        return None if found is None else found.folder
+
+    def install(self, address: str, kind: type[Any]) -> Resident:
+        """Make an object with a method ``perform(message)`` on a worker; Lost where that does not come about.
+
+        Messages go there straight where this machine can reach the worker, and else by the scheduler; a
+        Client of somebody else's is left as it is.
+        """
+        identity = str(self.identity(address))
+        try:
+            future = self._client.submit(
+                kind, actor=True, workers=[address], allow_other_workers=False, retries=0, pure=False
+            )
+        except _closed() as error:
+            raise self._gone() from error
+        with self._client.as_current():
+            actor = self.wait(future, address, identity)
+        resident = Resident(self, address, actor, future, identity)
+        if self._owned and self._client.direct_to_workers is None:
+            self._client.direct_to_workers = True
+            try:
+                resident.answer(resident.tell(b""))
+            except Lost:
+                self._client.direct_to_workers = False
+        resident.answer(resident.tell(b""))
+        return resident
+
+    def wait(self, pending: Any, address: str, identity: str) -> Any:
+        """What a future of Dask's brings; Lost where that worker is gone, or its answer is."""
+        while True:
+            try:
+                return pending.result(timeout=LOOK_EVERY)
+            except (*_HANDLED, CancelledError, _closed()) as error:
+                # No answer yet is no loss while the worker is there: a question may take long.
+                if pending.done() or self.identity(address) != identity:
+                    raise Lost(f"worker {address} was lost") from error
 
     def start(self, address: str, task: Callable[..., Any], *details: Any) -> Any:
         """Have a worker do something in one of its threads: a future, which ends with that worker alone."""
@@ -163,6 +235,38 @@ class Cluster:
             f"the scheduler of {self.title} is gone, or cannot be reached any more; "
             "what is finished is kept: start it again, and type the same command to continue"
         )
+
+
+@contextmanager
+def joined(given: Any) -> Iterator[Cluster | None]:
+    """The cluster that a model's parameter names: an address, a Client of Dask's that stays, or none."""
+    check_given(given)
+    if given is None:
+        yield None
+    elif isinstance(given, str):
+        with opened(Wanted(given)) as cluster:
+            yield cluster
+    else:
+        _library()
+        yield Cluster(given, str(given.scheduler.address), owned=False)
+
+
+def check_given(given: Any) -> None:
+    """ValueError unless a parameter can name a cluster."""
+    if isinstance(given, str):
+        try:
+            Wanted(given).check()
+        except ClusterError as error:
+            raise ValueError(str(error).removeprefix("--")) from None
+    elif given is not None and not _is_client(given):
+        raise ValueError(
+            f"cluster={given!r:.80} is not allowed: it must be an address ({_ALLOWED}), a Client of "
+            "dask.distributed, or None"
+        )
+
+
+def _is_client(given: Any) -> TypeGuard[Any]:
+    return all(hasattr(given, name) for name in ("submit", "scheduler", "as_current"))
 
 
 def answer_of(future: Any) -> Any:
@@ -232,6 +336,8 @@ def _library() -> Any:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     # A checkpoint that travels with its run is meant to.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"})
+    # A worker of our own that was lost may come again, which takes long on a busy machine.
+    dask.config.set({"distributed.deploy.lost-worker-timeout": f"{SLOW_START}s"})
     return distributed
 
 

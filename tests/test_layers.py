@@ -22,9 +22,9 @@ ALLOWED: dict[str, set[str]] = {
     "scaling": {"columns", "prediction"},
     "config": BASE,
     "fitting": {"la", "gp", "prediction", "scaling", "columns", "repeated", "errors", "files", "sealed"},
-    "experts": {"la", "gp", "fitting", "columns", "cores", "errors", "units"},
+    "experts": {"la", "gp", "fitting", "cluster", "columns", "cores", "errors", "units"},
     "models": {
-        *("la", "gp", "fitting", "experts", "prediction", "scaling", "columns", "repeated"),
+        *("la", "gp", "fitting", "experts", "cluster", "prediction", "scaling", "columns", "repeated"),
         *("errors", "files", "hdf5", "sealed", "words", ""),
     },
     "peers": {"models", "fitting", "prediction", "columns", "errors"},

@@ -12,7 +12,12 @@ from hgpbench.bench.foreign import Address
 
 RUNS = "runs"
 _FOLDER = re.compile(r"([0-9a-f]{16}-seed\d+)(-[0-9a-f]{12})?")  # without a code: an earlier version's
-COSTS_ONLY = {"n_jobs", "max_memory"}  # parameters that change what a run costs, but nothing that it computes
+COSTS_ONLY = {
+    "n_jobs",
+    "max_memory",
+    "cluster",
+    "snapshot_every",
+}  # parameters that change what a run costs, but nothing that it computes
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from hgpbench.experts.contribution import Contribution, missing, total
 from hgpbench.experts.memory import CHUNK, Needs
 from hgpbench.experts.reach import Boxes, Reach
 from hgpbench.experts.recent import Recent
-from hgpbench.experts.rows import Numbers, Rows
+from hgpbench.experts.rows import Numbers, Rows, Shares
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Kind
 from hgpbench.gp.exact import ExactPosterior, ExactProblem
@@ -48,12 +48,14 @@ def needs(rows: Rows) -> Needs:
     )
 
 
-def boxes(rows: Rows) -> Boxes:
-    """The boxes of the experts' rows."""
-    starts = rows.starts[:-1]
-    return Boxes(
-        np.minimum.reduceat(rows.X, starts), np.maximum.reduceat(rows.X, starts), rows.sizes.astype(float)
-    )
+def boxes(rows: Shares, numbers: Iterable[int]) -> Boxes:
+    """The boxes of the rows of these experts; the others have none."""
+    low, high = np.zeros((2, len(rows.sizes), rows.n_inputs))
+    counts = np.zeros(len(rows.sizes))
+    for number in numbers:
+        X, y = rows.of(number)
+        low[number], high[number], counts[number] = X.min(axis=0), X.max(axis=0), len(y)
+    return Boxes(low, high, counts)
 
 
 def reach(rows: Rows, kind: Kind, Xs: Array, tolerance: float, values: Values) -> Reach:
@@ -74,7 +76,7 @@ class ExactOwner:
     """
 
     def __init__(
-        self, rows: Rows, family: Family = SEARD, recent: Recent[ExactPosterior] | None = None
+        self, rows: Shares, family: Family = SEARD, recent: Recent[ExactPosterior] | None = None
     ) -> None:
         self._rows, self._family, self._recent = rows, family, recent
 
@@ -92,7 +94,8 @@ class ExactOwner:
         # With A >= noise I, an expert explains k*^T A^-1 k* <= |k*|^2 / noise of the prior variance.
         kernel = self._kernel(values)
         silent = reach.share * kernel.s2_k * least_noise(values)
-        asked = reach.within(boxes(self._rows), kernel, silent)
+        members = [number for lane in numbers for number in self._members(lane, n_lanes)]
+        asked = reach.within(boxes(self._rows, members), kernel, silent)
         sums = []
         for lane in numbers:
             experts = [number for number in self._members(lane, n_lanes) if asked[number]]

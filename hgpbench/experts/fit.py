@@ -11,12 +11,13 @@ from hgpbench.columns import Array, chunks
 from hgpbench.experts import ascent, search
 from hgpbench.experts.ascent import Course, Plan, lanes_for, passes_for
 from hgpbench.experts.contribution import stack
+from hgpbench.experts.crew import Crew
 from hgpbench.experts.expert import local, shared_layout, workspace_bytes
 from hgpbench.experts.flat import pack, unpack
 from hgpbench.experts.memory import Needs, Pieces
 from hgpbench.experts.optimizers import Lbfgs, Optimizer, Paper, Passes
-from hgpbench.experts.owner import Owner, committees
-from hgpbench.experts.pool import Each, Pool, open_pool
+from hgpbench.experts.owner import LASTING, Owner, committees
+from hgpbench.experts.pool import Each, Pool
 from hgpbench.experts.reach import Reach
 from hgpbench.experts.rows import Rows
 from hgpbench.experts.voices import Kept
@@ -76,7 +77,7 @@ class Experts:
         return max(1.0, float(np.max(np.add.reduceat(self.rows.y**2 / self.noise, self.rows.starts[:-1]))))
 
     def moments(
-        self, Xs: Array, letters: str, kind: Kind, tolerance: float, pieces: Pieces
+        self, Xs: Array, letters: str, kind: Kind, tolerance: float, pieces: Pieces, crew: Crew
     ) -> dict[str, Array]:
         """Means and variances (2, s) of the committee's f, g or both, or its y, at ``Xs`` (s, d).
 
@@ -85,9 +86,9 @@ class Experts:
         M = len(self.states)
         moments = {letter: np.empty((2, len(Xs))) for letter in letters}
         self.kept.voices.allow(pieces.kept)
-        kept = self.kept if pieces.processes == 1 else None
+        kept = self.kept if crew.is_here else None
         owner = partial(Owner, families=self.families, kept=kept)
-        with open_pool(self.rows, self.lanes, pieces.processes, owner) as pool:
+        with crew.opened(self.rows, self.lanes, owner, LASTING) as pool:
             pool.ask(Owner.restore, range(M), Each(self.states))
             for rows in chunks(len(Xs), pieces.rows):
                 reach = Reach(kind, Xs[rows], tolerance, self._energy, M)
@@ -131,11 +132,12 @@ class Recipe:
 
 
 def fit_experts(
-    rows: Rows, recipe: Recipe, n_workers: int, checkpoint: Checkpoint, callback: Callback | None
+    rows: Rows, recipe: Recipe, crew: Crew, checkpoint: Checkpoint, callback: Callback | None
 ) -> tuple[Experts, Fitted]:
     """Maximise the sum of the experts' bounds, on scaled data."""
     plan, everyone = recipe.plan(rows), range(recipe.n_experts)
-    with open_pool(rows, plan.lanes, n_workers, partial(Owner, families=recipe.families)) as pool:
+    owner = partial(Owner, families=recipe.families)
+    with crew.opened(rows, plan.lanes, owner, LASTING) as pool:
         if checkpoint.stored is None:
             apart = isinstance(recipe.optimizer, Paper)
             pool.ask(Owner.place, everyone, *recipe.n_inducing, recipe.seed, apart)

@@ -13,8 +13,9 @@ import numpy as np
 from hgpbench.columns import Array
 from hgpbench.experts.contribution import Contribution
 from hgpbench.experts.expert import Expert, Names, Step, Trial, shared_layout
+from hgpbench.experts.pool import Lasting
 from hgpbench.experts.reach import Reach
-from hgpbench.experts.rows import Numbers, Rows
+from hgpbench.experts.rows import Numbers, Shares
 from hgpbench.experts.voices import Kept, Outline, Voice, Voices
 from hgpbench.fitting.values import Values
 from hgpbench.gp.committee import Committee
@@ -38,9 +39,9 @@ class Owner:
     ``kept`` is what earlier predictions by the same experts in this process have left.
     """
 
-    def __init__(self, rows: Rows, families: Families = SMOOTH, kept: Kept | None = None) -> None:
+    def __init__(self, rows: Shares, families: Families = SMOOTH, kept: Kept | None = None) -> None:
         self._rows, self._families, self._kept = rows, families, kept
-        self._layout = shared_layout(rows.X.shape[1])
+        self._layout = shared_layout(rows.n_inputs)
         self._experts: dict[int, Expert] = {}
         self._states: dict[int, Array] = {}  # of experts that nobody has asked for yet
         self._workspace: Workspace | None = None
@@ -153,6 +154,13 @@ class Owner:
             self._states[number] = state
         return [None for _ in numbers]
 
+    def forget(self, numbers: Numbers) -> list[None]:
+        """Own these experts no more."""
+        for number in numbers:
+            self._experts.pop(number, None)
+            self._states.pop(number, None)
+        return [None for _ in numbers]
+
     def _numbers(self) -> list[int]:
         """Of all experts here."""
         return sorted(self._experts.keys() | self._states.keys())
@@ -179,3 +187,14 @@ class Owner:
         if usual is None or m + u > usual.f.m + usual.g.m:
             self._workspace = workspace
         return workspace
+
+
+LASTING = Lasting(
+    state=Owner.state,
+    restore=Owner.restore,
+    forget=Owner.forget,
+    changing=frozenset(
+        (Owner.place, Owner.visit, Owner.keep, Owner.revert, Owner.settle, Owner.adopt, Owner.restore)
+    ),
+)
+"""What of experts must outlive the worker that owns them; the other questions leave them as they are."""

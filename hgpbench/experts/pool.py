@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
+from typing import IO, Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -46,6 +46,18 @@ Details = ParamSpec("Details")
 
 class Each(list[Entry]):
     """A detail of a question with one entry per expert asked about: a worker gets those of its experts."""
+
+
+class Lasting(NamedTuple):
+    """Questions by which what an owner knows of experts outlives it: all that is local to them, and back.
+
+    ``changing`` are those that leave experts as they were not before; any other may be asked twice.
+    """
+
+    state: Callable[..., list[Any]]  # of (owner, numbers, whole)
+    restore: Callable[..., list[None]]  # of (owner, numbers, states)
+    forget: Callable[..., list[None]]  # of (owner, numbers)
+    changing: frozenset[Callable[..., list[Any]]]
 
 
 class Pool(Protocol[AnyOwner]):
@@ -121,8 +133,8 @@ class Processes(Generic[Owner]):
             places[number % self._lanes % len(self._workers)].append(place)
         asked = [(worker, mine) for worker, mine in zip(self._workers, places, strict=True) if mine]
         for worker, mine in asked:
-            own = [_share(detail, mine) for detail in details]
-            own_named = {name: _share(detail, mine) for name, detail in named.items()}
+            own = [share(detail, mine) for detail in details]
+            own_named = {name: share(detail, mine) for name, detail in named.items()}
             worker.send((question, [numbers[place] for place in mine], own, own_named))
         answers: dict[int, Answer] = {}
         for worker, mine in asked:
@@ -137,7 +149,8 @@ class Processes(Generic[Owner]):
             worker.end(patiently=ending[0] is None)
 
 
-def _share(detail: object, places: Sequence[int]) -> object:
+def share(detail: object, places: Sequence[int]) -> object:
+    """What of a detail is for the experts asked about at these places."""
     return [detail[place] for place in places] if isinstance(detail, Each) else detail
 
 

@@ -6,8 +6,8 @@ one core, and need about one more copy of the rows.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,21 @@ SMALLEST, LARGEST = 0.2, 3.0
 SAMPLE = 20_000  # rows that suffice to choose the direction of a cut
 
 
+class Shares(Protocol):
+    """Rows of experts, as far as whoever owns some of these asks for them."""
+
+    @property
+    def sizes(self) -> Index:
+        """Rows of each expert, (M,)."""
+
+    @property
+    def n_inputs(self) -> int:
+        """Columns of the inputs."""
+
+    def of(self, number: int) -> tuple[Array, Array]:
+        """Inputs and targets of an expert."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """All training rows, those of an expert together: expert i has rows starts[i] to starts[i + 1]."""
@@ -49,6 +64,11 @@ class Rows:
         """Rows of each expert, (M,)."""
         return np.diff(self.starts)
 
+    @property
+    def n_inputs(self) -> int:
+        """Columns of the inputs."""
+        return self.X.shape[1]
+
     def drawn(self, most: int, rng: np.random.Generator) -> "Rows":
         """The rows of experts drawn at random while they have at most ``most`` in all; at least one."""
         order = rng.permutation(len(self.sizes))
@@ -57,6 +77,27 @@ class Rows:
         parts = [self.of(number) for number in chosen]
         starts = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
         return Rows(np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts]), starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The rows of some experts of all, which may come and go."""
+
+    sizes: Index
+    n_inputs: int
+    _rows: dict[int, tuple[Array, Array]] = field(default_factory=dict)
+
+    def of(self, number: int) -> tuple[Array, Array]:
+        """Inputs and targets of an expert that is held."""
+        return self._rows[number]
+
+    def hold(self, number: int, X: Array, y: Array) -> None:
+        """Have the rows of an expert from now on."""
+        self._rows[number] = X, y
+
+    def drop(self, number: int) -> None:
+        """Have them no more."""
+        self._rows.pop(number, None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 FORMAT = 3
 _TITLE = f"hgpbench checkpoint {FORMAT}"
-COSTS_ONLY = ("max_memory", "n_jobs")  # parameters that change no result
+COSTS_ONLY = ("cluster", "max_memory", "n_jobs", "snapshot_every")  # parameters that change no result
 EVERY = 120.0  # seconds between two states: what a kill may cost
 
 Arrays = dict[str, NDArray[Any]]

@@ -1,15 +1,18 @@
 """The distributed variational sparse heteroscedastic GP: the paper's system for millions of rows."""
 
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hgpbench.cluster import check_given, joined
 from hgpbench.experts import optimizers
+from hgpbench.experts.crew import Crew
 from hgpbench.experts.fit import Recipe, fit_experts
 from hgpbench.experts.memory import check_memory
 from hgpbench.experts.optimizers import Lbfgs, Paper, Passes
+from hgpbench.experts.remote import SNAPSHOT_EVERY
 from hgpbench.experts.rows import KINDS, partition
 from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
@@ -98,6 +101,12 @@ class DVSHGP(Estimator):
     n_jobs : int or None, default=None
         Most worker processes, one BLAS thread each; None for as many as there are cores and BLAS threads. A
         small problem needs none. Their number changes no bit of the result.
+    cluster : str, Client or None, default=None
+        Cluster of Dask whose workers own the experts, instead of processes: its address, "local:N" for N
+        workers here, or a Client of ``dask.distributed``. It changes no bit of the result, and no model file
+        says where it was.
+    snapshot_every : float, default=180
+        Seconds between two snapshots of the experts on a cluster: what the loss of a worker repeats at most.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -162,6 +171,8 @@ class DVSHGP(Estimator):
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
+        cluster: Any = None,
+        snapshot_every: float = SNAPSHOT_EVERY,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -183,6 +194,8 @@ class DVSHGP(Estimator):
         self.skip_tol = skip_tol
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.cluster = cluster
+        self.snapshot_every = snapshot_every
         self.standardize = standardize
         self.random_state = random_state
 
@@ -198,6 +211,8 @@ class DVSHGP(Estimator):
         check_at_least("skip_tol", self.skip_tol, 0.0, float)
         check_at_least("noise_floor", self.noise_floor, 0.0, float)
         check_memory("max_memory", self.max_memory)
+        check_given(self.cluster)
+        check_at_least("snapshot_every", self.snapshot_every, 0.0, float)
         optimizers.read(self.optimizer)
         check_choice("mean", self.mean, MEAN_KINDS)
         check_choice("partition", self.partition, KINDS)
@@ -240,9 +255,10 @@ class DVSHGP(Estimator):
             authors.values(inputs, scaling, *lengths),
             self._families,
         )
-        self._experts, (result, tried) = fit_experts(
-            rows, recipe, self._workers(n * recipe.n_passes, n), checkpoint, self._reporter(callback, n)
-        )
+        with joined(self.cluster) as cluster:
+            crew = Crew(self._workers(n * recipe.n_passes, n), cluster, self.snapshot_every)
+            report = self._reporter(callback, n)
+            self._experts, (result, tried) = fit_experts(rows, recipe, crew, checkpoint, report)
         self.starts_ = told(tried)
         self.resumed_seconds_ = checkpoint.seconds
         self._keep(ensure_started(result), n)
@@ -265,9 +281,12 @@ class DVSHGP(Estimator):
         return self._scaling.undo_inputs(self._experts.local("Xu"))
 
     def _moments(self, X: Array) -> Prediction:
-        n_workers = self._workers(len(X) * len(self.expert_sizes_) // 10, len(self.labels_))
-        pieces = self._experts.needs("fg").pieces(self.max_memory, n_workers)
-        moments = self._experts.moments(X, self.aggregate, self.aggregation, self.skip_tol, pieces)
+        rows, n = len(X) * len(self.expert_sizes_) // 10, len(self.labels_)
+        pieces = self._experts.needs("fg").pieces(self.max_memory, self._workers(rows, n))
+        with joined(self.cluster if self._is_large(rows, n) else None) as cluster:
+            moments = self._experts.moments(
+                X, self.aggregate, self.aggregation, self.skip_tol, pieces, Crew(pieces.processes, cluster)
+            )
         if self.aggregate == "y":
             mean, var = moments["y"]
             prediction = Prediction(mean, var, var.copy())
@@ -293,7 +312,10 @@ class DVSHGP(Estimator):
 
     def _workers(self, rows: int, n: int) -> int:
         """Worker processes for so many evaluations of rows, ``n`` of them in training."""
-        work = rows * (n_points(self.n_inducing_f, n) ** 2 + self.n_inducing_g**2)
-        if work < WORTH_WORKERS:
+        if not self._is_large(rows, n):
             return 1
         return allowed_cores() if self.n_jobs is None else self.n_jobs
+
+    def _is_large(self, rows: int, n: int) -> bool:
+        """Whether so many evaluations are worth sending the experts somewhere."""
+        return rows * (n_points(self.n_inducing_f, n) ** 2 + self.n_inducing_g**2) >= WORTH_WORKERS

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from hgpbench.cluster import check_given, joined
 from hgpbench.columns import chunks
 from hgpbench.experts import exact
+from hgpbench.experts.crew import Crew
 from hgpbench.experts.exact import ExactOwner
-from hgpbench.experts.memory import check_memory
-from hgpbench.experts.pool import open_pool
+from hgpbench.experts.memory import Pieces, check_memory
 from hgpbench.experts.recent import Recent
-from hgpbench.experts.rows import KINDS, Rows, partition
+from hgpbench.experts.rows import KINDS, Rows, Shares, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
@@ -73,6 +74,10 @@ class RBCM(Estimator):
     n_jobs : int or None, default=None
         Processes, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use, where the problem is large enough for that to pay.
+    cluster : str, Client or None, default=None
+        Cluster of Dask whose workers own the experts, instead of processes: its address, "local:N" for N
+        workers here, or a Client of ``dask.distributed``. It changes no bit of the result, and no model file
+        says where it was.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -118,6 +123,7 @@ class RBCM(Estimator):
         skip_tol: float = 1e-4,
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
+        cluster: Any = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -134,6 +140,7 @@ class RBCM(Estimator):
         self.skip_tol = skip_tol
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.cluster = cluster
         self.standardize = standardize
         self.random_state = random_state
 
@@ -150,6 +157,7 @@ class RBCM(Estimator):
         check_choice("mean", self.mean, MEAN_KINDS)
         check_memory("max_memory", self.max_memory)
         check_jobs(self.n_jobs)
+        check_given(self.cluster)
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
@@ -198,7 +206,10 @@ class RBCM(Estimator):
         layout = Layout.of(first, positive=POSITIVE)
         lanes = exact.lanes(rows)
         n_workers = self._workers(3.0 * exact.flops(rows) * self.max_iter)
-        with open_pool(rows, len(lanes), n_workers, self._owner) as pool:
+        with (
+            joined(self.cluster) as cluster,
+            Crew(n_workers, cluster).opened(rows, len(lanes), self._owner) as pool,
+        ):
 
             def bound(values: Values) -> Bound:
                 answers = pool.ask(ExactOwner.evidence, lanes, len(lanes), values)
@@ -209,13 +220,21 @@ class RBCM(Estimator):
             )
 
     def _moments(self, X: Array) -> Prediction:
-        rows, lanes = self._rows, exact.lanes(self._rows)
+        rows = self._rows
         moments = np.empty((2, len(X)))
-        pieces = exact.needs(rows).pieces(self.max_memory, self._workers(exact.flops(rows, len(X))))
+        flops = exact.flops(rows, len(X))
+        pieces = exact.needs(rows).pieces(self.max_memory, self._workers(flops))
         self._recent.allow(pieces.kept)
-        recent = self._recent if pieces.processes == 1 else None
+        with joined(self.cluster if flops > WORTH_WORKERS else None) as cluster:
+            self._confer(X, moments, pieces, Crew(pieces.processes, cluster))
+        return self._mean.add_to(Prediction.gaussian(moments[0], moments[1], self._noise), X)
+
+    def _confer(self, X: Array, moments: Array, pieces: Pieces, crew: Crew) -> None:
+        """Means and variances of the committee at scaled inputs, into ``moments`` (2, s)."""
+        rows, lanes = self._rows, exact.lanes(self._rows)
+        recent = self._recent if crew.is_here else None
         owner = partial(ExactOwner, family=self._families.f, recent=recent)
-        with open_pool(rows, len(lanes), pieces.processes, owner) as pool:
+        with crew.opened(rows, len(lanes), owner) as pool:
             for block in chunks(len(X), pieces.rows):
                 reach = exact.reach(rows, self.aggregation, X[block], self.skip_tol, self._values)
                 committee = reach.committee(0.0, float(self._values["s2_k"]))
@@ -223,10 +242,9 @@ class RBCM(Estimator):
                 for sums in answers:
                     committee.merge(sums)
                 moments[:, block] = committee.result()
-        return self._mean.add_to(Prediction.gaussian(moments[0], moments[1], self._noise), X)
 
     @property
-    def _owner(self) -> Callable[[Rows], ExactOwner]:
+    def _owner(self) -> Callable[[Shares], ExactOwner]:
         return partial(ExactOwner, family=self._families.f)
 
     def _workers(self, flops: float) -> int:

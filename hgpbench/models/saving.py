@@ -30,6 +30,7 @@ TITLE = f"hgpbench model {FORMAT}"
 AGREEMENT = 1e-6  # of predictions, relative: machines round differently
 _FAMILY = "hgpbench model "  # how the title of any version begins
 _KINDS = "fiub"
+_PLACE = "cluster"  # a parameter
 _HEAD = ("model", "hgpbench", "date", "extras")
 
 Array = NDArray[Any]
@@ -65,7 +66,7 @@ def save(model: Fitted, path: Path, extras: Mapping[str, str] | None = None) -> 
         "hgpbench": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "extras": dict(extras or {}),
-        "state": {name: writer.plain(value, name) for name, value in vars(model).items()},
+        "state": {name: writer.plain(value, name) for name, value in _kept(model).items()},
         "probe": writer.plain(_probe(model), "probe"),
     }
     text = json.dumps(body, allow_nan=False).encode()
@@ -78,6 +79,11 @@ def save(model: Fitted, path: Path, extras: Mapping[str, str] | None = None) -> 
         except RuntimeError as error:  # what HDF5 makes of a failed write
             raise OSError(str(error)) from error
         sealed.seal(part, TITLE)
+
+
+def _kept(model: Fitted) -> dict[str, Any]:
+    """What a file has of a model: not where it was fitted, which may be gone."""
+    return {name: None if name == _PLACE else value for name, value in vars(model).items()}
 
 
 def load(path: Path, kinds: Mapping[str, type[Any]]) -> Saved:

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hgpbench.errors import Ended
-from hgpbench.experts import fit, pool
+from hgpbench.experts import crew, pool
 from hgpbench.experts.expert import Step, shared_layout
 from hgpbench.experts.owner import Owner
 from hgpbench.experts.pool import Each, Pool, Processes, Serial, open_pool
@@ -79,7 +79,7 @@ def test_large_problems_are_shared_among_the_workers_allowed(
         opened.append(n_workers)
         return Serial(rows, owner)
 
-    monkeypatch.setattr(fit, "open_pool", record)
+    monkeypatch.setattr(crew, "open_pool", record)
     monkeypatch.setattr(dvshgp, "allowed_cores", lambda: 4)
     X, y = draw(100)
     model = DVSHGP(
