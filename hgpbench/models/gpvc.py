@@ -8,6 +8,7 @@ import numpy as np
 from hgpbench.fitting.basis import Options, fit_basis
 from hgpbench.fitting.basis_choice import FEW_ROWS, MOST_CHOSEN, Choice, choose
 from hgpbench.fitting.checks import check_at_least, check_choice
+from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.values import Values
 from hgpbench.gp.gpz import Kind
 from hgpbench.models.base import Array, Callback, Estimator
@@ -42,6 +43,9 @@ class GPVC(Estimator):
         Learn v; otherwise the noise is constant.
     max_iter : int, default=100
         Most iterations of L-BFGS; many more over-fit the noise.
+    n_restarts : int, default=3
+        Of the authors' first values and a grid of others, how many of the best are climbed from for some
+        iterations; the best of all goes on. 0 for the best as it is.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -59,6 +63,8 @@ class GPVC(Estimator):
         Share of the log noise's deviations that predictions keep; one unless ``n_basis`` was chosen.
     noise_weights_ : array of shape (m_b,)
         Weights v_j of the log noise precision.
+    starts_ : list of dicts
+        First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
         The log joint density of y and v, and how it was reached (evaluations include those for the initial
         values); see ``hgpbench.models.base``.
@@ -75,6 +81,7 @@ class GPVC(Estimator):
         linear_mean: bool = True,
         heteroscedastic: bool = True,
         max_iter: int = 100,
+        n_restarts: int = N_RESTARTS,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -83,6 +90,7 @@ class GPVC(Estimator):
         self.linear_mean = linear_mean
         self.heteroscedastic = heteroscedastic
         self.max_iter = max_iter
+        self.n_restarts = n_restarts
         self.standardize = standardize
         self.random_state = random_state
 
@@ -91,6 +99,7 @@ class GPVC(Estimator):
             check_at_least("n_basis", self.n_basis, 1)
         check_choice("kind", self.kind, get_args(Kind))
         check_at_least("max_iter", self.max_iter, 1)
+        check_at_least("n_restarts", self.n_restarts, 0)
 
     def _matrix_size(self, n: int) -> int:
         return self.n_basis or MOST_CHOSEN
@@ -98,7 +107,7 @@ class GPVC(Estimator):
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
         inputs, target = scaling.inputs(X), scaling.target(y)
-        options = Options(self.kind, self.linear_mean, self.heteroscedastic, self.max_iter)
+        options = Options(self.kind, self.linear_mean, self.heteroscedastic, self.max_iter, self.n_restarts)
         choice = Choice(self.n_basis or MOST_CHOSEN)
         if self.n_basis is None and len(y) < FEW_ROWS:
             choice = choose(inputs, target, options, rng)
@@ -106,6 +115,7 @@ class GPVC(Estimator):
         evaluations = fit.result.evaluations + choice.evaluations
         self._keep(replace(fit.result, evaluations=evaluations), len(y))
         self._unit, self._posterior, self._correction = fit.unit, fit.posterior, choice.correction
+        self.starts_ = told(fit.tried)
         self.noise_strength_ = choice.correction.strength
         self._describe(fit.values)
 

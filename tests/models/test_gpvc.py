@@ -161,3 +161,16 @@ def test_many_rows_get_all_functions_and_no_choice(monkeypatch):
     model = GPVC(max_iter=3, random_state=0).fit(*draw(150))
     assert len(model.centres_) == 100
     assert model.noise_strength_ == 1.0
+
+
+def test_quick_functions_are_found_and_small_gains_of_evidence_are_not_sought() -> None:
+    X = np.linspace(0.0, 1.0, 400)[:, None]
+    y = np.sin(60.0 * np.pi * X[:, 0]) + 0.2 * np.random.default_rng(0).normal(size=400)
+    model = GPVC(n_basis=100, random_state=0).fit(X[::2], y[::2])
+    assert np.mean((model.predict(X[1::2]) - y[1::2]) ** 2) < 0.25 * np.var(y)  # 1.03 of it from one start
+    assert model.starts_[0]["lengthscale"] < 0.1
+    first, *others = GPVC(n_basis=10, random_state=0).fit(*draw(200)).starts_
+    assert first["noise"] == 1.0  # the authors' start, though another one is ahead by a nat
+    assert 0.0 < max(one["climbed"] or -np.inf for one in others) - first["climbed"] < 20.0
+    with pytest.raises(ValueError, match="n_restarts=-1 is not allowed"):
+        GPVC(n_restarts=-1).fit(*draw(20))
