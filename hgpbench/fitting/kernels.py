@@ -36,7 +36,7 @@ def families_of(kernel: KernelName, noise_kernel: KernelName = "se") -> Families
 
 def choose(model: Model, asked: dict[str, Choice], X: Array, y: Array, seed: int) -> Densities:
     """For each parameter that is "auto", how well each kernel predicts; ``best`` then has its choice."""
-    left_out = LeftOut.draw(X, y, seed)
+    left_out = LeftOut.draw(X, y, model.trial_rows, seed)
     plain = left_out.smaller(model)
     plain |= {name: "se" if kernel == AUTO else kernel for name, kernel in asked.items()}
     densities: Densities = {}

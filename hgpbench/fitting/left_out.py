@@ -1,10 +1,10 @@
 """A smaller fit to some training rows that predicts others: the judge of choices that have no bound.
 
-The model is as it is but smaller, and a few thousand rows suffice; nothing of the test rows is seen.
+The model is as it is but smaller, and some thousand rows suffice; nothing of the test rows is seen.
 """
 
 import warnings
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -15,17 +15,18 @@ from hgpbench.columns import Array
 from hgpbench.errors import Caution, FitError
 from hgpbench.prediction import Prediction
 
-ROWS = 4_000  # of the training rows, that decide ...
-LEFT_OUT = 0.25  # ... and the share of these that is predicted
+LEFT_OUT, MOST_LEFT_OUT = 0.25, 2_000  # rows that are predicted: a share, and at most
 Index = NDArray[np.intp]
 
 
 class Model(Protocol):
     """What it takes to judge settings of an estimator."""
 
+    trial_rows: ClassVar[int]
+
     def set_params(self, **params: object) -> Any: ...
     def predict_dist(self, X: Array) -> Prediction: ...
-    def smaller(self, share: float) -> dict[str, object]: ...
+    def smaller(self, n: int, kept: int) -> dict[str, object]: ...
 
 
 class LeftOut(NamedTuple):
@@ -37,10 +38,10 @@ class LeftOut(NamedTuple):
     y: Array
 
     @classmethod
-    def draw(cls, X: Array, y: Array, seed: int) -> "LeftOut":
-        """Some of these rows, at random."""
-        rows = np.random.default_rng(seed).choice(len(y), min(len(y), ROWS), replace=False)
-        left = max(1, round(LEFT_OUT * len(rows)))
+    def draw(cls, X: Array, y: Array, most: int, seed: int) -> "LeftOut":
+        """At most so many of these rows, at random."""
+        rows = np.random.default_rng(seed).choice(len(y), min(len(y), most), replace=False)
+        left = min(max(1, round(LEFT_OUT * len(rows))), MOST_LEFT_OUT)
         return cls(np.sort(rows[left:]), np.sort(rows[:left]), X, y)
 
     @property
@@ -50,7 +51,7 @@ class LeftOut(NamedTuple):
 
     def smaller(self, model: Model) -> dict[str, object]:
         """Parameters for a fit to the rows that are kept."""
-        return model.smaller(len(self.kept) / len(self.y))
+        return model.smaller(len(self.y), len(self.kept))
 
     def predicted(self, model: Model, params: dict[str, object]) -> Prediction | None:
         """What the model with these parameters says of the rows left out; None where it cannot be fitted."""

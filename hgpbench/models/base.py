@@ -95,6 +95,8 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
     """Of parameters for which text may stand: what checks it and gives one text for each setting."""
     former: ClassVar[Mapping[str, str]] = {}
     """Parameters that there are no more, and what they became."""
+    trial_rows: ClassVar[int] = 4_000
+    """Training rows that decide between kernels, at most: some are fitted to, the others predicted."""
     standardize: bool = True
     kernel_: KernelName  # of models that have one
     _square: int | None = None  # see ``_matrix_size``
@@ -200,8 +202,8 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
     def _moments(self, X: Array) -> Prediction:
         """Predict at scaled inputs, for the scaled target."""
 
-    def smaller(self, share: float) -> dict[str, object]:
-        """Parameters for a fit to a ``share`` of the rows that only has to tell kernels apart."""
+    def smaller(self, n: int, kept: int) -> dict[str, object]:
+        """Parameters for a fit to ``kept`` of ``n`` rows that only has to tell settings apart."""
         return {"max_iter": min(self.max_iter, FEW_ITERATIONS)} if hasattr(self, "max_iter") else {}
 
     def _choose_kernels(self, X: Array, y: Array) -> None:

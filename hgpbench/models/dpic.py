@@ -170,12 +170,10 @@ class DPIC(Estimator):
         self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels
 
-    def smaller(self, share: float) -> dict[str, object]:
+    def smaller(self, n: int, kept: int) -> dict[str, object]:
         """As many rows to a block."""
-        smaller = super().smaller(share)
-        return (
-            smaller if self.n_blocks is None else smaller | {"n_blocks": max(1, round(share * self.n_blocks))}
-        )
+        blocks = {} if self.n_blocks is None else {"n_blocks": max(1, round(kept / n * self.n_blocks))}
+        return super().smaller(n, kept) | blocks
 
     def _least_variance(self, X: Array, y: Array) -> float:
         """That of y which repeated inputs ask for or, where next to no noise was learned, left-out rows.
@@ -187,7 +185,7 @@ class DPIC(Estimator):
         repeated, noise = repeated_variance(X, y), self._noise * self._scaling.y_scale**2
         if noise > SUSPICIOUS * float(np.var(y)):
             return repeated
-        left_out = LeftOut.draw(X, y, self.random_state or 0)
+        left_out = LeftOut.draw(X, y, self.trial_rows, self.random_state or 0)
         params = left_out.smaller(self) | {"noise_floor": False, "kernel": self.kernel_}
         seen = left_out.predicted(self, params)
         if seen is None or seen.f_var is None:

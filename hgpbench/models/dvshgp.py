@@ -1,5 +1,6 @@
 """The distributed variational sparse heteroscedastic GP: the paper's system for millions of rows."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from hgpbench.cluster import check_given, joined
 from hgpbench.experts import optimizers
+from hgpbench.experts.ascent import passes_for
 from hgpbench.experts.crew import Crew
 from hgpbench.experts.fit import Recipe, fit_experts
 from hgpbench.experts.memory import check_memory
@@ -141,6 +143,7 @@ class DVSHGP(Estimator):
     """
 
     stochastic = True
+    trial_rows = 20_000  # with few experts a committee does not tell how many far ones agree
     shorthands: ClassVar = {"optimizer": optimizers.write, **dict.fromkeys(LENGTHS, authors.write)}
     former: ClassVar = {
         "n_passes": "a setting of optimizer, as in 'natural(n_passes=20)'",
@@ -300,9 +303,14 @@ class DVSHGP(Estimator):
         lifted = np.maximum(mean, self._least_g - 0.5 * WIDEST)
         return lifted, np.maximum(var, 2.0 * (self._least_g - lifted))
 
-    def smaller(self, share: float) -> dict[str, object]:
-        """As many rows to an expert."""
-        return {} if self.n_experts is None else {"n_experts": max(1, round(share * self.n_experts))}
+    def smaller(self, n: int, kept: int) -> dict[str, object]:
+        """As many rows and inducing points to an expert, and a third of the passes."""
+        n_experts = max(1, round(kept / n * self._n_experts(n)))
+        smaller: dict[str, object] = {"n_experts": n_experts, "n_inducing_f": n_points(self.n_inducing_f, n)}
+        passes = optimizers.read(self.optimizer)
+        if not isinstance(passes, Passes) or passes.n_passes is not None:
+            return smaller
+        return smaller | {"optimizer": replace(passes, n_passes=-(-passes_for(n_experts) // 3))}
 
     def _n_experts(self, n: int) -> int:
         if self.n_experts is not None:

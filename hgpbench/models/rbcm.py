@@ -181,13 +181,13 @@ class RBCM(Estimator):
         self.expert_sizes_, self.labels_ = shares.sizes, shares.labels
         self.n_train_rows_ = len(drawn.y)
 
-    def smaller(self, share: float) -> dict[str, object]:
+    def smaller(self, n: int, kept: int) -> dict[str, object]:
         """As many rows to an expert."""
-        smaller = super().smaller(share)
+        smaller = super().smaller(n, kept)
         return (
             smaller
             if self.n_experts is None
-            else smaller | {"n_experts": max(1, round(share * self.n_experts))}
+            else smaller | {"n_experts": max(1, round(kept / n * self.n_experts))}
         )
 
     def _start(self, rows: Rows, X: Array, y: Array, rng: np.random.Generator) -> Start:

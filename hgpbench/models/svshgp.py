@@ -193,7 +193,7 @@ class SVSHGP(Estimator):
         self.scores_, self.resumed_seconds_ = self._fit.scores, self._fit.resumed_seconds
         self.starts_ = told(self._fit.tried)
 
-    def smaller(self, share: float) -> dict[str, object]:
+    def smaller(self, n: int, kept: int) -> dict[str, object]:
         """Steps to tell kernels apart by: their cost does not depend on the rows."""
         return {"max_iter": min(self.max_iter, FEW_STEPS)}
 

@@ -5,8 +5,9 @@ import pytest
 
 from hgpbench.errors import FitError
 from hgpbench.fitting.kernels import best, check_kernels, choose
+from hgpbench.fitting.left_out import LeftOut
 from hgpbench.gp.kernels import KERNELS
-from hgpbench.models import DVSHGP, VSGP, EHSoD, ExactGP
+from hgpbench.models import DVSHGP, VSGP, EHSoD, ExactGP, Passes
 
 
 def rough(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -44,9 +45,25 @@ def test_the_fit_with_auto_is_that_with_the_kernel_chosen():
 
 
 def test_a_model_of_many_experts_has_as_many_rows_to_an_expert_when_it_tries():
-    assert DVSHGP(n_experts=40).smaller(0.25) == {"n_experts": 10}
-    assert DVSHGP(n_experts=2).smaller(0.1) == {"n_experts": 1}
-    assert DVSHGP().smaller(0.1) == {}
+    assert DVSHGP(n_experts=40, n_inducing_f=30).smaller(40_000, 10_000) == {
+        **{"n_experts": 10, "n_inducing_f": 30},
+        "optimizer": Passes(n_passes=4),
+    }
+    # As many points as the fit to all rows will have, not as so few rows could afford.
+    found = DVSHGP(optimizer="natural(guard=false)").smaller(300_000, 18_000)
+    assert found == {"n_experts": 36, "n_inducing_f": 100, "optimizer": Passes(n_passes=4, guard=False)}
+    assert DVSHGP(n_experts=2, optimizer="natural(n_passes=7)").smaller(1000, 100) == {
+        **{"n_experts": 1, "n_inducing_f": 500},
+    }
+
+
+def test_a_committee_s_kernel_is_chosen_by_more_rows_than_others():
+    X, y = rough(30_000)
+    found = LeftOut.draw(X, y, DVSHGP.trial_rows, 0)
+    assert (len(found.kept), len(found.held)) == (18_000, 2_000)
+    assert not set(found.kept) & set(found.held)
+    few = LeftOut.draw(X, y, VSGP.trial_rows, 0)
+    assert (len(few.kept), len(few.held)) == (3_000, 1_000)
 
 
 def test_a_kernel_whose_fit_fails_is_not_chosen(monkeypatch):
