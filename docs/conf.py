@@ -27,7 +27,7 @@ exclude_patterns = ["_build", "_ext"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
-nb_execution_timeout = 300
+nb_execution_timeout = 900  # seconds a cell, which takes ten on an idle core
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 
