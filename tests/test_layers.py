@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "cluster": {"errors", ""},
     "bench": BASE | {"cluster", "models", "peers", "data", "config", "metrics", "prediction", "scaling", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
-    "paper": BASE | {"report", "bench", "config", "data"},
+    "paper": BASE | {"report", "bench", "config", "data", "metrics"},
     "commands": BASE
     | {"cluster", "use", "config", "data", "models", "peers", "bench", "report", "paper", ""},
     "cli": {"commands", "errors", ""},

@@ -29,8 +29,11 @@ class PrintedEvidence(Evidence):
         for printout in printouts(self.experiment):
             for name, text in printout.models.get(label, {}).items():
                 if name in OURS and OURS[name][0] == quantity:
-                    return {0: float(text)}
+                    return dict.fromkeys(range(2), float(text))  # two alike: taken as it is, without scatter
         return {}
+
+    def _done(self, label: str) -> str:
+        return label
 
 
 def sentences(experiment: Experiment) -> list[str]:
@@ -134,8 +137,8 @@ def _own_words(experiment: Experiment) -> Iterator[str]:
     for claim in CLAIMS if printouts(experiment) else ():
         if claim.experiment == base and isinstance(claim.test, Criterion):
             finding = claim.test.check(printed)
-            if finding.outcome is False:
-                figures = finding.figures.replace(" (n = 1)", "")
+            if finding.answer == "no":
+                figures = finding.figures.replace(" (n = 2)", "")
                 yield f"The paper's own numbers contradict its words ({claim.says[:-1]}): {figures}."
 
 

@@ -1,17 +1,20 @@
 """Claims about protein, sarcos and 3droad (section VI-B)."""
 
 from hgpbench.paper.claim import Claim, on
-from hgpbench.paper.claims_sinc2d import ALL, NEARLY_CONSTANT
+from hgpbench.paper.claims_sinc2d import ALL, CONSTANT_ITSELF, NEARLY_CONSTANT
+from hgpbench.paper.claims_toy import MEAN_ALONE
 from hgpbench.paper.criteria import (
     alike,
     at_least,
     at_most,
     between,
     both,
+    higher,
     highest,
     lower,
     lowest,
     share,
+    skilled,
     unsteady,
 )
 from hgpbench.paper.trends import improves, poorer_from, wavers, worsens_slightly
@@ -41,7 +44,12 @@ def _local_noise(experiment: str) -> tuple[Claim, ...]:
             "RBCM's smaller noise variance comes with a better MSLL than VSGP's.",
             lower("msll_gaussian", ("rbcm",), ("vsgp",)),
         ),
-        time("rbcm-time", "RBCM takes the least time.", lowest("total_seconds", "rbcm", ALL)),
+        time(
+            "rbcm-time",
+            "RBCM takes the least time.",
+            both(skilled(("rbcm",)), lowest("total_seconds", "rbcm", ALL)),
+            CONSTANT_ITSELF,
+        ),
     )
 
 
@@ -55,6 +63,7 @@ PROTEIN: tuple[Claim, ...] = (
         "dpic-smse",
         "Of the heteroscedastic models dPIC has the best SMSE.",
         lowest("smse", "dpic", HETEROSCEDASTIC),
+        MEAN_ALONE,
     ),
     _scores(
         "dvshgp-smse",
@@ -76,7 +85,7 @@ PROTEIN: tuple[Claim, ...] = (
     _scores(
         "ehsod-unsteady",
         "EHSoD's MSLL is unsteady from run to run.",
-        unsteady("msll_gaussian", "ehsod", SCORED, times=3, seeds=3),
+        unsteady("msll_gaussian", "ehsod", SCORED, times=3),
     ),
     _scores(
         "mediocre",
@@ -94,17 +103,18 @@ PROTEIN: tuple[Claim, ...] = (
     _noise(
         "long-tail",
         "DVSHGP's noise variances have a longer tail towards small values.",
-        lower("noise_tail", ("svshgp", "gpvc"), ("dvshgp",)),
+        higher("noise_tail", ("dvshgp",), ("svshgp", "gpvc")),
     ),
     _mean(
         "better-mean",
         "Good noise estimates improve DVSHGP's mean over that of RBCM, its counterpart of constant noise.",
-        lower("smse", ("dvshgp",), ("rbcm",)),
+        both(lower("msll_gaussian", ("dvshgp",), ("rbcm",)), lower("smse", ("dvshgp",), ("rbcm",))),
     ),
     _mean(
         "traded-mean",
         "SVSHGP and GPVC trade their mean for the noise: with as many points VSGP has a better one.",
         lower("smse", ("vsgp",), ("svshgp", "gpvc")),
+        CONSTANT_ITSELF,
     ),
     *_local_noise("protein"),
     _sweeps(
@@ -146,14 +156,18 @@ SARCOS: tuple[Claim, ...] = (
     _sarcos(
         "constant-noise",
         "DVSHGP finds nearly constant noise.",
-        at_most("noise_spread", ("dvshgp",), NEARLY_CONSTANT),
+        both(skilled(("dvshgp",)), at_most("noise_spread", ("dvshgp",), NEARLY_CONSTANT)),
+        "constant noise is the claim; whether the noise process ever started is told by our settings",
     ),
     _sarcos(
         "like-rbcm",
         "DVSHGP and RBCM agree in both scores.",
         both(
-            alike("smse", ("dvshgp", "rbcm"), percent=10), alike("msll_gaussian", ("dvshgp", "rbcm"), by=0.1)
+            skilled(("dvshgp", "rbcm")),
+            alike("smse", ("dvshgp", "rbcm"), percent=10),
+            alike("msll_gaussian", ("dvshgp", "rbcm"), by=0.1),
         ),
+        CONSTANT_ITSELF,
     ),
     _sarcos(
         "msll-alike",
@@ -167,14 +181,17 @@ SARCOS: tuple[Claim, ...] = (
         "few-accurate",
         "Five inducing points for g cost DVSHGP almost no accuracy.",
         both(
+            skilled(("dvshgp-u5", "dvshgp")),
             alike("smse", ("dvshgp-u5", "dvshgp"), percent=10),
             alike("msll_gaussian", ("dvshgp-u5", "dvshgp"), by=0.1),
         ),
+        "that g could do without most of its points is the claim; it is true of a model without g, too",
     ),
     _few(
         "few-quick",
         "Five inducing points for g save DVSHGP much time.",
-        share("total_seconds", "dvshgp-u5", "dvshgp", MUCH_LESS),
+        both(skilled(("dvshgp-u5",)), share("total_seconds", "dvshgp-u5", "dvshgp", MUCH_LESS)),
+        "it is about time alone",
     ),
     *_local_noise("sarcos"),
 )
@@ -202,21 +219,30 @@ ROAD: tuple[Claim, ...] = (
         "poor-mean",
         "Poor noise estimates cost SVSHGP and GPVC accuracy of the mean: VSGP's is better.",
         lower("smse", ("vsgp",), ("svshgp", "gpvc")),
+        CONSTANT_ITSELF,
     ),
     _road(
         "msll-like-vsgp",
         "SVSHGP, GPVC and FITC have an MSLL much like VSGP's.",
-        alike("msll_gaussian", ("svshgp", "gpvc", "fitc", "vsgp"), by=0.1),
+        both(
+            skilled(("svshgp", "gpvc", "fitc", "vsgp")),
+            alike("msll_gaussian", ("svshgp", "gpvc", "fitc", "vsgp"), by=0.1),
+        ),
+        CONSTANT_ITSELF,
     ),
     _road_noise(
         "compact-noise",
         "DVSHGP's noise variances spread less than those of the other heteroscedastic models.",
-        lower("noise_spread", ("dvshgp",), ("svshgp", "gpvc", "ehsod")),
+        both(
+            at_least("noise_spread", ("dvshgp",), NEARLY_CONSTANT),
+            lower("noise_spread", ("dvshgp",), ("svshgp", "gpvc", "ehsod")),
+        ),
     ),
     _road_noise(
         "average-noise",
         "DVSHGP's noise variance agrees on average with RBCM's.",
         alike("noise_var", ("dvshgp", "rbcm"), percent=25),
+        CONSTANT_ITSELF,
     ),
     *_local_noise("3droad"),
 )

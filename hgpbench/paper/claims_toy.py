@@ -4,11 +4,15 @@ import math
 from dataclasses import replace
 
 from hgpbench.paper.claim import Claim, on
-from hgpbench.paper.criteria import Criterion, alike, at_least, at_most, both, either, lower, share
-from hgpbench.paper.curves import agree_on_lambda, approaches, local_lambda, sooner
+from hgpbench.paper.criteria import Criterion, alike, at_least, at_most, both, either, lower, near
+from hgpbench.paper.curves import agree_on_lambda, local_lambda, sooner
 
 ACCURATE = 0.9  # correlation of the logs
 FACTOR = 2.0  # root mean square
+CLOSE = 0.05  # nats a training row between two final bounds
+FOLLOWED, MISSED = 0.5, 0.25  # shares of the variance of the 11-year cycle explained
+MEAN_ALONE = "it is about the mean alone, whatever is said of the noise"
+FAILURE = "it says that something fails, which is easy"
 
 
 def captures(names: tuple[str, ...]) -> Criterion:
@@ -40,12 +44,14 @@ CLAIMS: tuple[Claim, ...] = (
         "function",
         "DVSHGP finds the underlying function of the toy example.",
         at_most("mean_error", ("dvshgp",), 0.1),
+        MEAN_ALONE,
     ),
     _toy("noise", "DVSHGP finds the varying noise of the toy example.", captures(("dvshgp",))),
     _random(
         "random-experts",
         "With experts of random rows in place of disjoint ones, DVSHGP misses the varying noise.",
         _misses("dvshgp-random"),
+        FAILURE,
     ),
     _random(
         "disjoint-experts",
@@ -60,7 +66,7 @@ CLAIMS: tuple[Claim, ...] = (
     _latent(
         "latent-auxiliary",
         "The variance of the latent function plays a minor part; the noise process explains most.",
-        at_most("latent_share", ("dvshgp",), 0.25),
+        both(captures(("dvshgp",)), at_most("latent_share", ("dvshgp",), 0.25)),
     ),
     _lambda(
         "agreement",
@@ -70,22 +76,23 @@ CLAIMS: tuple[Claim, ...] = (
     _lambda(
         "local",
         "DVSHGP's variational parameters have a character of their own in each expert.",
-        local_lambda("dvshgp", "vhgp", 0.05),
+        both(agree_on_lambda("dvshgp", "vhgp", 0.5), local_lambda("dvshgp", "vhgp", 0.05)),
     ),
     _convergence(
         "faster",
         "With natural gradients for q and Adam for the rest, SVSHGP converges faster than by Adam alone.",
-        sooner("svshgp", "svshgp-adam"),
+        both(near("bound", ("svshgp", "svshgp-adam"), "vshgp", CLOSE), sooner("svshgp", "svshgp-adam")),
     ),
     _convergence(
         "same-bound",
         "Both stochastic optimisers come close to the bound that VSHGP reaches by conjugate gradients.",
-        approaches(("svshgp", "svshgp-adam"), "vshgp", 0.05),
+        near("bound", ("svshgp", "svshgp-adam"), "vshgp", CLOSE),
     ),
     _solar(
         "quick-features",
         "DVSHGP follows the quick changes of the series, thanks to local experts and many inducing points.",
-        at_most("smse", ("dvshgp",), 0.2),
+        at_least("cycle", ("dvshgp",), FOLLOWED),
+        "a constant-noise model whose mean follows the cycle does what is claimed; a running mean does not",
     ),
     _solar(
         "varying-noise",
@@ -95,7 +102,7 @@ CLAIMS: tuple[Claim, ...] = (
     _solar(
         "global-fails",
         "VSHGP with its few global inducing points fails on this series.",
-        share("smse", "dvshgp", "vshgp", 0.5),
+        both(at_least("cycle", ("dvshgp",), FOLLOWED), at_most("cycle", ("vshgp",), MISSED)),
     ),
     _footnote(
         "stochastic-alike",
@@ -104,5 +111,6 @@ CLAIMS: tuple[Claim, ...] = (
             alike("smse", ("vshgp", "svshgp"), percent=10),
             alike("msll_gaussian", ("vshgp", "svshgp"), by=0.1),
         ),
+        "two models that fail alike are alike, which is what the paper says of them",
     ),
 )

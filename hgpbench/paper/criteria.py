@@ -1,78 +1,125 @@
-"""What decides a claim: comparisons of means, written so that their words and their numbers cannot part.
+"""What decides a claim: statements about means, written so that their words and their numbers cannot part.
 
-Each function makes a Criterion from the same arguments that its words are made of. An outcome is True, False
-or None, which says that the runs do not decide. A statement about all of several models is refuted by one of
-them, but holds only once all were run.
+Each function makes a Criterion from the same arguments that its words are made of. A statement about all of
+several models is refuted by one of them, but holds only once all were run; what the runs do not tell is open.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
-from hgpbench.paper.evidence import SHORT, TITLES, Evidence, Sample, called, listed
-from hgpbench.report.summary import Stat
+from hgpbench.metrics import MARGIN
+from hgpbench.paper.evidence import SHORT, TITLES, Evidence, called, listed
+from hgpbench.paper.statements import (
+    MOST_SEEDS,
+    Absent,
+    Answer,
+    AtMost,
+    Every,
+    Ratio,
+    Some,
+    Statement,
+    answer,
+    joined,
+    seeds_needed,
+    telling,
+)
+from hgpbench.report.numbers import plain
 
-Outcome = bool | None
 _MOST_IN_WORDS = 4
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the runs say of a criterion, and the figures behind it."""
+    """What the runs say of a criterion, the figures behind it, and where they do not decide, what would."""
 
-    outcome: Outcome
+    answer: Answer
     figures: str
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A criterion put to the runs: the statement about their means, and the means in words."""
+
+    statement: Statement
+    figures: tuple[str, ...]
+
+    def finding(self) -> Finding:
+        """The answer with its figures and the comparison that it hangs on."""
+        said = answer(self.statement)
+        hinge = telling(self.statement) if said != "absent" else None
+        figures = "; ".join([*dict.fromkeys(self.figures), *([str(hinge)] if hinge is not None else [])])
+        return Finding(said, figures, _needs(self.statement) if said == "open" else "")
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """When a claim counts as true, in words and as a computation; and the models that it needs."""
+    """When a claim counts as true, in words and as a statement; and the models that it needs."""
 
     words: str
-    check: Callable[[Evidence], Finding]
+    state: Callable[[Evidence], Stated]
     names: tuple[str, ...]
+    subjects: tuple[str, ...] = ()  # of these models, those that it says something good of; none: all
+
+    def check(self, evidence: Evidence) -> Finding:
+        """What these runs say of it."""
+        return self.state(evidence).finding()
 
 
-def every(outcomes: Iterable[Outcome]) -> Outcome:
-    """True where all are, False where any is not, None where that is open."""
-    found = list(outcomes)
-    if False in found:
-        return False
-    return None if None in found else True
+def _needs(statement: Statement) -> str:
+    count = seeds_needed(statement)
+    if count is not None:
+        return f"about {count} seeds like these would decide"
+    if any(len(leaf.values) < 2 for leaf in statement.leaves()):
+        return "a single seed says nothing of chance; two are the least"
+    return f"not even {MOST_SEEDS:,} such seeds would decide"
 
 
-def most(outcomes: Iterable[Outcome]) -> Outcome:
-    """Whether more than half are true, as soon as the rest cannot change it."""
-    found = list(outcomes)
+def most(answers: Iterable[Answer]) -> Answer:
+    """Whether more than half are yes, as soon as the rest cannot change it."""
+    found = list(answers)
     half = len(found) / 2
-    if sum(each is True for each in found) > half:
-        return True
-    return False if sum(each is False for each in found) >= half else None
+    if found.count("yes") > half:
+        return "yes"
+    if found.count("no") >= half:
+        return "no"
+    return "absent" if "absent" in found else "open"
 
 
-def some(outcomes: Iterable[Outcome]) -> Outcome:
-    """Whether at least one is true."""
-    found = list(outcomes)
-    if True in found:
-        return True
-    return None if None in found else False
+def some(answers: Iterable[Answer]) -> Answer:
+    """Whether at least one is yes."""
+    found = list(answers)
+    if "yes" in found:
+        return "yes"
+    return next((each for each in ("absent", "open") if each in found), "no")
 
 
 def lower(quantity: str, names: Sequence[str], than: Sequence[str]) -> Criterion:
     """Each of ``names`` has a lower mean than each of ``than``."""
     words = f"{TITLES[quantity]} of {_each(names)} below that of {_each(than)}"
 
-    def decide(sample: Sample) -> Outcome:
-        return every(_below(sample, name, other) for name in names for other in than)
+    def state(evidence: Evidence) -> Statement:
+        return _every(_below(evidence, quantity, name, other) for name in names for other in than)
 
-    return _of_means(words, quantity, (*names, *than), decide)
+    return _of_means(words, quantity, (*names, *than), state, names)
+
+
+def higher(quantity: str, names: Sequence[str], than: Sequence[str]) -> Criterion:
+    """Each of ``names`` has a higher mean than each of ``than``."""
+    made = lower(quantity, than, names)
+    words = f"{TITLES[quantity]} of {_each(names)} above that of {_each(than)}"
+    return Criterion(words, made.state, made.names, tuple(names))
 
 
 def lowest(quantity: str, name: str, among: Sequence[str]) -> Criterion:
     """``name`` has the lowest mean of ``among``."""
     made = lower(quantity, (name,), [other for other in among if other != name])
     return Criterion(
-        f"{TITLES[quantity]} of {called(name)} is the lowest of {_field(among)}", made.check, made.names
+        f"{TITLES[quantity]} of {called(name)} is the lowest of {_field(among)}",
+        made.state,
+        made.names,
+        (name,),
     )
 
 
@@ -80,7 +127,10 @@ def highest(quantity: str, name: str, among: Sequence[str]) -> Criterion:
     """``name`` has the highest mean of ``among``."""
     made = lower(quantity, [other for other in among if other != name], (name,))
     return Criterion(
-        f"{TITLES[quantity]} of {called(name)} is the highest of {_field(among)}", made.check, made.names
+        f"{TITLES[quantity]} of {called(name)} is the highest of {_field(among)}",
+        made.state,
+        made.names,
+        (name,),
     )
 
 
@@ -89,70 +139,92 @@ def between(quantity: str, name: str, among: Sequence[str]) -> Criterion:
     words = f"{TITLES[quantity]} of {called(name)} is neither the lowest nor the highest of {_field(among)}"
     rivals = [other for other in among if other != name]
 
-    def decide(sample: Sample) -> Outcome:
-        above = [_below(sample, other, name) for other in rivals]
-        if True in above and False in above:
-            return True
-        return None if None in above else False
+    def state(evidence: Evidence) -> Statement:
+        better = Some(tuple(_below(evidence, quantity, other, name) for other in rivals))
+        worse = Some(tuple(_below(evidence, quantity, name, other) for other in rivals))
+        return Every((better, worse))
 
-    return _of_means(words, quantity, (name, *rivals), decide)
+    return _of_means(words, quantity, (name, *rivals), state, (name,))
 
 
-def near_best(quantity: str, names: Sequence[str], among: Sequence[str], percent: float) -> Criterion:
-    """The means of ``names`` exceed the lowest of ``among`` by at most so many per cent."""
-    words = f"{TITLES[quantity]} of {_each(names)} at most {percent:g} % above the lowest of {_field(among)}"
+def near_best(
+    quantity: str,
+    names: Sequence[str],
+    among: Sequence[str],
+    percent: float | None = None,
+    by: float | None = None,
+) -> Criterion:
+    """The means of ``names`` exceed no other's of ``among`` by more than so many per cent, or so much."""
+    words = (
+        f"{TITLES[quantity]} of {_each(names)} at most {_room(percent, by)} above the lowest of "
+        f"{_field(among)}"
+    )
 
-    def decide(sample: Sample) -> Outcome:
-        if not sample.means:
-            return None
-        limit = min(sample.means.values()) * (1 + percent / 100)
-        inside = every(_known(sample, name, lambda mean: mean <= limit) for name in names)
-        return None if inside and sample.missing else inside  # who is missing might be the lowest
+    def state(evidence: Evidence) -> Statement:
+        pairs = [(name, other) for name in names for other in among if other != name]
+        return _every(_not_above(evidence, quantity, name, other, percent, by) for name, other in pairs)
 
-    return _of_means(words, quantity, tuple(dict.fromkeys((*names, *among))), decide)
+    return _of_means(words, quantity, tuple(dict.fromkeys((*names, *among))), state, names)
+
+
+def near(quantity: str, names: Sequence[str], target: str, by: float) -> Criterion:
+    """The means of ``names`` are below that of ``target`` by at most so much."""
+    words = f"{TITLES[quantity]} of {_each(names)} below that of {called(target)} by at most {by:g}"
+
+    def state(evidence: Evidence) -> Statement:
+        return _every(_mean(evidence, quantity, {target: 1.0, name: -1.0}, by) for name in names)
+
+    return _of_means(words, quantity, (*names, target), state, names)
 
 
 def alike(
     quantity: str, names: Sequence[str], percent: float | None = None, by: float | None = None
 ) -> Criterion:
-    """All means lie within so many per cent of the lowest, or within an absolute range."""
-    room = f"{percent:g} %" if percent is not None else f"{by:g}"
-    words = f"{TITLES[quantity]} of {listed(names)} within {room} of each other"
+    """No mean is more than so many per cent, or so much, above another."""
+    words = f"{TITLES[quantity]} of {listed(names)} within {_room(percent, by)} of each other"
 
-    def decide(sample: Sample) -> Outcome:
-        if len(sample.means) < 2:
-            return None
-        low, high = min(sample.means.values()), max(sample.means.values())
-        allowed = abs(low) * percent / 100 if percent is not None else by or 0.0
-        return (None if sample.missing else True) if high - low <= allowed else False
+    def state(evidence: Evidence) -> Statement:
+        pairs = permutations(names, 2)
+        return _every(_not_above(evidence, quantity, name, other, percent, by) for name, other in pairs)
 
-    return _of_means(words, quantity, names, decide)
+    return _of_means(words, quantity, names, state)
 
 
 def at_most(quantity: str, names: Sequence[str], limit: float) -> Criterion:
     """Each mean is at most ``limit``."""
     words = f"{TITLES[quantity]} of {_each(names)} at most {limit:.3g}"
-    return _of_means(
-        words, quantity, names, lambda s: every(_known(s, name, lambda v: v <= limit) for name in names)
-    )
+
+    def state(evidence: Evidence) -> Statement:
+        return _every(_mean(evidence, quantity, {name: 1.0}, limit) for name in names)
+
+    return _of_means(words, quantity, names, state)
 
 
 def at_least(quantity: str, names: Sequence[str], limit: float) -> Criterion:
     """Each mean is at least ``limit``."""
     words = f"{TITLES[quantity]} of {_each(names)} at least {limit:.3g}"
-    return _of_means(
-        words, quantity, names, lambda s: every(_known(s, name, lambda v: v >= limit) for name in names)
-    )
+
+    def state(evidence: Evidence) -> Statement:
+        return _every(_mean(evidence, quantity, {name: -1.0}, -limit) for name in names)
+
+    return _of_means(words, quantity, names, state)
 
 
 def share(quantity: str, name: str, of: str, limit: float) -> Criterion:
     """The mean of ``name`` is at most ``limit`` times that of ``of``."""
     words = f"{TITLES[quantity]} of {called(name)} at most {limit:.3g} times that of {called(of)}"
 
-    def decide(sample: Sample) -> Outcome:
-        return None if sample.missing else sample.means[name] <= limit * sample.means[of]
+    def state(evidence: Evidence) -> Statement:
+        return _mean(evidence, quantity, {name: 1.0, of: -limit}, 0.0)
 
-    return _of_means(words, quantity, (name, of), decide)
+    return _of_means(words, quantity, (name, of), state, (name,))
+
+
+def skilled(names: Sequence[str]) -> Criterion:
+    """Each of ``names`` knows more than the mean and variance of the training targets."""
+    made = at_most("smse", names, 1 - MARGIN)
+    verb = "beats" if len(names) == 1 else "beat"
+    return Criterion(f"{listed(names)} {verb} the mean of the training targets", made.state, made.names)
 
 
 def same_sign(scores: tuple[str, str], name: str, than: str) -> Criterion:
@@ -160,87 +232,129 @@ def same_sign(scores: tuple[str, str], name: str, than: str) -> Criterion:
     titles = " and ".join(TITLES[each] for each in scores)
     words = f"{titles} of {called(name)} both below those of {called(than)}, or both above"
 
-    def check(evidence: Evidence) -> Finding:
-        found = [evidence.sample((name, than), each) for each in scores]
-        figures = "; ".join(sample.figures(sample.means) for sample in found)
-        first, second = (_below(sample, name, than) for sample in found)
-        return Finding(None if first is None or second is None else first == second, figures)
+    def state(evidence: Evidence) -> Stated:
+        better = Every(tuple(_below(evidence, each, name, than) for each in scores))
+        worse = Every(tuple(_below(evidence, each, than, name) for each in scores))
+        return Stated(Some((better, worse)), tuple(_figures(evidence, each, (name, than)) for each in scores))
 
-    return Criterion(words, check, (name, than))
+    return Criterion(words, state, (name, than), (name,))
 
 
-def unsteady(quantity: str, name: str, among: Sequence[str], times: float, seeds: int) -> Criterion:
+def unsteady(quantity: str, name: str, among: Sequence[str], times: float) -> Criterion:
     """The deviation of ``name`` over seeds is so many times that of every other."""
+    others = [other for other in among if other != name]
     words = (
         f"standard deviation over seeds of the {TITLES[quantity]} of {called(name)} at least {times:g} times "
-        f"that of each of {listed(other for other in among if other != name)}, over {seeds} seeds or more"
+        f"that of each of {listed(others)}"
     )
-    names = (name, *(other for other in among if other != name))
 
-    def check(evidence: Evidence) -> Finding:
-        sample = evidence.sample(names, quantity)
-        if name not in sample.values or len(sample.seeds) < seeds:
-            return Finding(None, f"{len(sample.seeds)} shared seeds of {seeds} that this takes")
-        spread = {each: _deviation(values.values()) for each, values in sample.values.items()}
-        outcome = every(
-            spread[name] >= times * spread[other] if other in spread else None for other in names[1:]
-        )
-        return Finding(outcome, f"deviation of {TITLES[quantity]}: {sample.figures(spread)}")
+    def state(evidence: Evidence) -> Stated:
+        mine = tuple(evidence.values(name, quantity).values())
+        parts = []
+        for other in others:
+            theirs = tuple(evidence.values(other, quantity).values())
+            parts.append(Ratio(f"{name} over {other}", mine, theirs, times))
+        figures = f"deviation of {_figures(evidence, quantity, (name, *others), deviations=True)}"
+        return Stated(Every(tuple(parts)), (figures,))
 
-    return Criterion(words, check, names)
+    return Criterion(words, state, (name, *others), (name,))
 
 
 def both(*criteria: Criterion) -> Criterion:
     """All criteria together."""
-    return _joined(criteria, "; and ", every)
+    return _joined(criteria, "; and ", Every)
 
 
 def either(*criteria: Criterion) -> Criterion:
     """At least one of the criteria."""
-    return _joined(criteria, "; or ", some)
+    return _joined(criteria, "; or ", Some)
 
 
 def _joined(
-    criteria: Sequence[Criterion], word: str, rule: Callable[[Iterable[Outcome]], Outcome]
+    criteria: Sequence[Criterion], word: str, rule: Callable[[tuple[Statement, ...]], Statement]
 ) -> Criterion:
-    def check(evidence: Evidence) -> Finding:
-        found = [criterion.check(evidence) for criterion in criteria]
-        figures = dict.fromkeys(each.figures for each in found)
-        return Finding(rule(each.outcome for each in found), "; ".join(figures))
+    def state(evidence: Evidence) -> Stated:
+        found = [criterion.state(evidence) for criterion in criteria]
+        figures = tuple(figure for each in found for figure in each.figures)
+        return Stated(rule(tuple(each.statement for each in found)), figures)
 
     names = dict.fromkeys(name for criterion in criteria for name in criterion.names)
-    return Criterion(word.join(criterion.words for criterion in criteria), check, tuple(names))
+    subjects = dict.fromkeys(name for each in criteria for name in each.subjects or each.names)
+    words = word.join(criterion.words for criterion in criteria)
+    return Criterion(words, state, tuple(names), tuple(subjects))
 
 
 def _of_means(
-    words: str, quantity: str, names: Sequence[str], decide: Callable[[Sample], Outcome]
+    words: str,
+    quantity: str,
+    names: Sequence[str],
+    state: Callable[[Evidence], Statement],
+    subjects: Sequence[str] = (),
 ) -> Criterion:
-    def check(evidence: Evidence) -> Finding:
-        sample = evidence.sample(names, quantity)
-        if not sample.values:
-            return Finding(None, sample.figures({}) or "no shared seed")
-        alone = sum(decide(sample.at(seed)) is True for seed in sample.seeds)
-        besides = f"; true on {alone}" if len(sample.seeds) > 1 and not sample.missing else ""
-        title = SHORT.get(quantity, TITLES[quantity])
-        return Finding(decide(sample), f"{title}: {sample.figures(sample.means, besides)}")
+    def stated(evidence: Evidence) -> Stated:
+        return Stated(state(evidence), (_figures(evidence, quantity, names),))
 
-    return Criterion(words, check, tuple(names))
+    return Criterion(words, stated, tuple(names), tuple(subjects))
 
 
-def _deviation(values: Iterable[float]) -> float:
-    """Standard deviation; a loss that is once infinite is as unsteady as can be."""
-    deviation = Stat.of(values).sd
-    return math.inf if math.isnan(deviation) else deviation
+def _every(parts: Iterable[Statement]) -> Statement:
+    return joined(list(parts))
 
 
-def _below(sample: Sample, name: str, other: str) -> Outcome:
-    if name not in sample.means or other not in sample.means:
-        return None
-    return sample.means[name] < sample.means[other]
+def _below(evidence: Evidence, quantity: str, name: str, other: str) -> Statement:
+    return _mean(evidence, quantity, {name: 1.0, other: -1.0}, 0.0, is_strict=True)
 
 
-def _known(sample: Sample, name: str, test: Callable[[float], bool]) -> Outcome:
-    return test(sample.means[name]) if name in sample.means else None
+def _not_above(
+    evidence: Evidence, quantity: str, name: str, other: str, percent: float | None, by: float | None
+) -> Statement:
+    """A mean is not above another by more than a share of that, or by more than an amount."""
+    times = 1.0 if percent is None else 1 + percent / 100
+    return _mean(evidence, quantity, {name: 1.0, other: -times}, by or 0.0)
+
+
+def _mean(
+    evidence: Evidence,
+    quantity: str,
+    weights: Mapping[str, float],
+    bound: float,
+    is_strict: bool = False,
+) -> Statement:
+    """A weighted sum of means is at most ``bound``, over the seeds that these labels share."""
+    values = evidence.combined(quantity, weights)
+    if not values:
+        return Absent()
+    labels = evidence.labels(weights)
+    words = _sum({labels[name]: weight for name, weight in weights.items()})
+    return AtMost(words, tuple(values), bound, evidence.extra, is_strict)
+
+
+def _sum(weights: Mapping[str, float]) -> str:
+    """A weighted sum in words: ``dvshgp − 1.1 rbcm``."""
+    said = ""
+    for label, weight in weights.items():
+        sign = " − " if weight < 0 else " + "
+        factor = "" if abs(weight) == 1 else f"{abs(weight):.3g} "
+        said += f"{sign if said or weight < 0 else ''}{factor}{label}"
+    return said.strip()
+
+
+def _figures(evidence: Evidence, quantity: str, names: Iterable[str], deviations: bool = False) -> str:
+    """The mean (or deviation) of each finished label, over how many seeds, and what is missing."""
+    sample = evidence.every(names, quantity)
+    stats = {name: sample.stat(name) for name in sample.values}
+    shown = {name: stat.sd if deviations else stat.mean for name, stat in stats.items()}
+    counts = sorted({stat.n for stat in stats.values()})
+    said = ", ".join(f"{sample.labels[name]} {plain(value)}" for name, value in shown.items())
+    span = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) if counts else ""
+    parts = [f"{SHORT.get(quantity, TITLES[quantity])}: {said} (n = {span})"] if said else []
+    if sample.missing:
+        parts.append("missing: " + ", ".join(sample.missing))
+    return "; ".join(parts)
+
+
+def _room(percent: float | None, by: float | None) -> str:
+    return f"{percent:g} %" if percent is not None else f"{by or 0:g}"
 
 
 def _field(names: Sequence[str]) -> str:

@@ -1,18 +1,21 @@
-"""Criteria on single runs of the toy example: convergence histories and variational parameters."""
+"""Criteria on the curves of runs of the toy example: convergence histories and variational parameters."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hgpbench.paper.criteria import Criterion, Finding
+from hgpbench.paper.criteria import Criterion, Stated
 from hgpbench.paper.evidence import Evidence, called, listed
+from hgpbench.paper.statements import Absent, AtMost
 from hgpbench.report.collect import Run
 from hgpbench.report.numbers import plain
 
 Array = NDArray[np.float64]
 _LAST = 0.1  # share of a stochastic trace that is averaged for its level at the end
 _WINDOW = 0.05  # share of a stochastic trace over which it is smoothed
+Pair = tuple[Run, Run]
 
 
 def sooner(name: str, than: str) -> Criterion:
@@ -22,56 +25,29 @@ def sooner(name: str, than: str) -> Criterion:
         f"iterations) in fewer iterations than {called(than)}, bounds smoothed over {100 * _WINDOW:g} %"
     )
 
-    def check(evidence: Evidence) -> Finding:
-        runs = evidence.first_runs((name, than))
-        traces = {each: _trace(run) for each, run in runs.items()}
-        if not runs or any(len(trace) < 2 for trace in traces.values()):
-            return Finding(None, "no run of both with a trace")
-        level = min(_final(trace) for trace in traces.values())
-        steps = {each: _reached(trace, level) for each, trace in traces.items()}
-        said = ", ".join(f"{runs[each].entry.label} {step:,.0f}" for each, step in steps.items())
-        seed = runs[name].entry.seed
-        return Finding(steps[name] < steps[than], f"iterations to {plain(level)}: {said} (seed {seed})")
+    def gap(pair: Pair) -> float | None:
+        traces = [_trace(run) for run in pair]
+        if any(len(trace) < 2 for trace in traces):
+            return None
+        level = min(_final(trace) for trace in traces)
+        first, second = (_reached(trace, level) for trace in traces)
+        return first - second
 
-    return Criterion(words, check, (name, than))
-
-
-def approaches(names: tuple[str, ...], target: str, per_row: float) -> Criterion:
-    """The final bounds of ``names`` come within so many nats a training row of the target's."""
-    words = (
-        f"final bounds of {listed(names)} (means of the last {100 * _LAST:g} %) below that of "
-        f"{called(target)} by at most {per_row:g} nats a training row"
-    )
-
-    def check(evidence: Evidence) -> Finding:
-        runs = evidence.first_runs((*names, target))
-        goal = runs[target].record if runs else None
-        aim, rows = (goal.fit.get("elbo"), goal.n_train) if goal else (None, None)
-        if aim is None or rows is None or any(len(_trace(runs[name])) < 2 for name in names):
-            return Finding(None, "no run of all of them with a trace and a bound")
-        ends = {name: _final(_trace(runs[name])) for name in names}
-        said = ", ".join(f"{runs[name].entry.label} {plain(end)}" for name, end in ends.items())
-        outcome = all(aim - end <= per_row * rows for end in ends.values())
-        return Finding(
-            outcome, f"{said}, {runs[target].entry.label} {plain(aim)} (seed {runs[target].entry.seed})"
-        )
-
-    return Criterion(words, check, (*names, target))
+    return _of_pairs(words, name, than, gap, "iterations", 0.0, is_strict=True)
 
 
 def agree_on_lambda(name: str, other: str, correlation: float) -> Criterion:
     """The log variational parameters of both correlate over the training rows."""
     words = f"log Λ of {listed((name, other))} correlates with at least {correlation:g} over training rows"
 
-    def check(evidence: Evidence) -> Finding:
-        pair = _lambdas(evidence, name, other)
-        if pair is None:
-            return Finding(None, "no run of both with variational parameters")
-        varies = min(np.std(pair.first), np.std(pair.second)) > 0
-        value = float(np.corrcoef(pair.first, pair.second)[0, 1]) if varies else 0.0
-        return Finding(value >= correlation, f"correlation {plain(value, 2)} ({pair.told})")
+    def value(pair: Pair) -> float | None:
+        found = _lambdas(pair)
+        if found is None:
+            return None
+        varies = min(np.std(found.first), np.std(found.second)) > 0
+        return float(np.corrcoef(found.first, found.second)[0, 1]) if varies else 0.0
 
-    return Criterion(words, check, (name, other))
+    return _of_pairs(words, name, other, value, "correlation", correlation, at_least=True)
 
 
 def local_lambda(name: str, other: str, share: float) -> Criterion:
@@ -81,14 +57,40 @@ def local_lambda(name: str, other: str, share: float) -> Criterion:
         f"minus log Λ of {called(other)} (about 1 % by chance)"
     )
 
-    def check(evidence: Evidence) -> Finding:
-        pair = _lambdas(evidence, name, other)
-        if pair is None or pair.experts is None:
-            return Finding(None, "no run of both with variational parameters and experts")
-        value = _explained(pair.first - pair.second, pair.experts)
-        return Finding(value >= share, f"{100 * value:.2g} % explained ({pair.told})")
+    def value(pair: Pair) -> float | None:
+        found = _lambdas(pair)
+        if found is None or found.experts is None:
+            return None
+        return _explained(found.first - found.second, found.experts)
 
-    return Criterion(words, check, (name, other))
+    return _of_pairs(words, name, other, value, "share explained", share, at_least=True)
+
+
+def _of_pairs(
+    words: str,
+    name: str,
+    other: str,
+    value: Callable[[Pair], float | None],
+    quantity: str,
+    bound: float,
+    at_least: bool = False,
+    is_strict: bool = False,
+) -> Criterion:
+    """The mean of what two runs of one seed say together is at most, or at least, a bound."""
+
+    def state(evidence: Evidence) -> Stated:
+        told = {seed: value(pair) for seed, pair in evidence.pairs(name, other).items()}
+        values = [each for each in told.values() if each is not None]
+        labels = evidence.labels((name, other))
+        if not values:
+            return Stated(Absent(), (f"no run of both {' and '.join(labels.values())} with what it takes",))
+        sign = -1.0 if at_least else 1.0
+        said = f"{quantity}: {plain(float(np.mean(values)), 3)} (n = {len(values)})"
+        shifted = tuple(sign * each for each in values)
+        what = f"{labels[name]} − {labels[other]}" if not at_least else f"minus the {quantity}"
+        return Stated(AtMost(what, shifted, sign * bound, evidence.extra, is_strict), (said,))
+
+    return Criterion(words, state, (name, other), (name,))
 
 
 def _trace(run: Run) -> Array:
@@ -116,34 +118,21 @@ class _Lambdas:
     first: Array
     second: Array
     experts: Array | None
-    seed: int
-
-    @property
-    def told(self) -> str:
-        return f"{self.first.size} rows, seed {self.seed}"
 
 
-def _lambdas(evidence: Evidence, name: str, other: str) -> _Lambdas | None:
-    """The parameters of the lowest seed that both have finished; None where they cannot be compared."""
-    runs = evidence.first_runs((name, other))
-    if not runs:
-        return None
-    kept = [runs[each].arrays() for each in (name, other)]
+def _lambdas(pair: Pair) -> _Lambdas | None:
+    """The parameters of two runs; None where they cannot be compared."""
+    kept = [run.arrays() for run in pair]
     first, second = ({} if arrays is None else arrays.extras for arrays in kept)
     if "variational" not in first.keys() & second.keys() or not _same_rows(first, second):
         return None
     a, b = first["variational"].ravel(), second["variational"].ravel()
     used = (a > 0) & (b > 0)
     experts = first.get("expert")
-    return _Lambdas(
-        first=np.log(a[used]),
-        second=np.log(b[used]),
-        experts=None if experts is None else experts[used],
-        seed=runs[name].entry.seed,
-    )
+    return _Lambdas(np.log(a[used]), np.log(b[used]), None if experts is None else experts[used])
 
 
-def _same_rows(first: dict[str, Array], second: dict[str, Array]) -> bool:
+def _same_rows(first: Mapping[str, Array], second: Mapping[str, Array]) -> bool:
     """Whether two runs of one seed trained on the same rows, as far as both tell."""
     if "X_train" in first.keys() & second.keys():
         return np.array_equal(first["X_train"], second["X_train"])

@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hgpbench.report import numbers, summary
+from hgpbench.report import compare, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.digest import NOISE_QUANTILES
+from hgpbench.report.summary import Stat
 
 PAPER = "-paper"  # after the model in a label: the paper's settings, where those of the plain label differ
 GUESS = "-guess"  # the same where the paper does not say them: EHSoD's bias correction, the kind of GPVC
@@ -18,6 +19,7 @@ TITLES = {
     "smse": "SMSE",
     "msll_gaussian": "MSLL",
     "total_seconds": "time",
+    "bound": "final bound a training row",
     "noise_var": "noise variance",
     "noise_spread": "standard deviation of the log noise variance",
     "noise_tail": "distance from the median of the log noise variance down to its 1 % quantile",
@@ -25,6 +27,7 @@ TITLES = {
     "var_correlation": "correlation of log predictive variance and log true noise variance",
     "var_log_error": "root mean square log ratio of predictive variance and true noise variance",
     "mean_error": "squared error against the true function, relative to its variance,",
+    "cycle": "share of the 11-year cycle explained",
     "latent_share": "share of the variance of f in the predictive variance",
     "latent_correlation": "correlation of the log variance of f and the log true noise variance",
 }
@@ -47,6 +50,7 @@ MODELS = {
     "dvshgp-random": "DVSHGP with random experts",
     "svshgp-adam": "SVSHGP by Adam",
 }
+_SMALLER = re.compile(r"[a-z]+-\d{3,}")  # a label that ends in a number of inducing points: svshgp-500
 _NUMBER = r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?"
 
 
@@ -70,17 +74,9 @@ class Sample:
         """Labels without a finished run."""
         return [label for name, label in self.labels.items() if name not in self.values]
 
-    def at(self, seed: int) -> "Sample":
-        """The sample of one seed alone."""
-        return Sample({name: {seed: values[seed]} for name, values in self.values.items()}, self.labels)
-
-    def figures(self, shown: Mapping[str, float], besides: str = "") -> str:
-        """A number for each finished label in few words, over how many seeds, and what is missing."""
-        said = ", ".join(f"{self.labels[name]} {numbers.plain(value)}" for name, value in shown.items())
-        parts = [f"{said} (n = {len(self.seeds)}{besides})"] if said else []
-        if self.missing:
-            parts.append("missing: " + ", ".join(self.missing))
-        return "; ".join(parts)
+    def stat(self, name: str) -> Stat:
+        """Mean and deviation of one name over its own seeds."""
+        return Stat.of(self.values[name].values())
 
 
 @dataclass(frozen=True)
@@ -103,7 +99,19 @@ class Evidence:
             if name not in AS_IN_PAPER and paper_label(name).partition(":")[0] not in stems
         }
         keep = {name for name in wanted if self.ours or name in AS_IN_PAPER or _family(name) in lacking}
-        return {name: name if name in keep else paper_label(name) for name in wanted}
+        return {name: self._done(name if name in keep else paper_label(name)) for name in wanted}
+
+    def smaller(self, names: Iterable[str]) -> list[str]:
+        """Labels that stand for a larger model of the paper, which was not run."""
+        return [label for label in self.labels(names).values() if _SMALLER.fullmatch(label)]
+
+    def _done(self, label: str) -> str:
+        """The label, or a finished one of the same model with fewer inducing points where it is not."""
+        if any(run.digest is not None for run in self.experiment.of(label)):
+            return label
+        others = [each for each in self.experiment.labels if each.startswith(f"{_family(label)}-")]
+        done = [each for each in others if _SMALLER.fullmatch(each) and self.experiment.done(each)]
+        return done[0] if done and ":" not in label else label
 
     def sample(self, names: Iterable[str], quantity: str) -> Sample:
         """A quantity over shared seeds."""
@@ -114,6 +122,29 @@ class Evidence:
         values = {name: {seed: each[seed] for seed in shared} for name, each in done.items() if shared}
         return Sample(values, labels)
 
+    def every(self, names: Iterable[str], quantity: str) -> Sample:
+        """A quantity over all seeds of each name."""
+        labels = self.labels(names)
+        values = {name: self.by_seed(label, quantity) for name, label in labels.items()}
+        return Sample({name: each for name, each in values.items() if each}, labels)
+
+    def values(self, name: str, quantity: str) -> dict[int, float]:
+        """A quantity of one name by seed."""
+        return self.by_seed(self.labels([name])[name], quantity)
+
+    def combined(self, quantity: str, weights: Mapping[str, float]) -> list[float]:
+        """A weighted sum over names, by the seeds that all of them have; empty where there is none."""
+        labels = self.labels(weights)
+        parts = [(weight, self.by_seed(labels[name], quantity)) for name, weight in weights.items()]
+        shared = sorted(set.intersection(*(set(values) for _, values in parts)))
+        return [sum(weight * values[seed] for weight, values in parts) for seed in shared]
+
+    @property
+    def extra(self) -> float:
+        """What training rows that seeds share add to the variance of a mean; see ``report.compare``."""
+        done = self.experiment.finished
+        return compare.correction(done[0]) if done and compare.sampling(done[0]) == "resampled" else 0.0
+
     def by_seed(self, label: str, quantity: str) -> dict[int, float]:
         """A quantity of every finished run of a label; a value that is not a number is left out."""
         values = {
@@ -121,15 +152,14 @@ class Evidence:
         }
         return {seed: value for seed, value in values.items() if not math.isnan(value)}
 
-    def first_runs(self, names: Sequence[str]) -> dict[str, Run]:
-        """The runs of the lowest seed that all these names have finished; empty where there is none."""
-        labels = self.labels(names)
-        runs = {
-            name: {run.entry.seed: run for run in self.experiment.of(label) if run.digest is not None}
-            for name, label in labels.items()
-        }
-        shared = set.intersection(*(set(each) for each in runs.values()))
-        return {name: each[min(shared)] for name, each in runs.items()} if shared else {}
+    def pairs(self, name: str, other: str) -> dict[int, tuple[Run, Run]]:
+        """Finished runs of two names, by the seeds that both have."""
+        labels = self.labels((name, other))
+        first, second = (
+            {run.entry.seed: run for run in self.experiment.of(labels[each]) if run.digest is not None}
+            for each in (name, other)
+        )
+        return {seed: (first[seed], second[seed]) for seed in sorted(first.keys() & second.keys())}
 
     def sweep(self, base: str) -> dict[float, str]:
         """The paper's names of a swept model by the value of its first parameter, smallest first."""
@@ -144,9 +174,12 @@ class Evidence:
 
 def quantities(run: Run) -> dict[str, float]:
     """Scores, costs and facts of a finished run by name."""
-    if run.digest is None:
+    if run.digest is None or run.record is None:
         return {}
     values = {**summary.values(run), **run.digest.facts}
+    bound, rows = run.record.fit.get("elbo"), run.record.n_train
+    if isinstance(bound, int | float) and rows:
+        values["bound"] = bound / rows
     quantiles = run.digest.log_noise
     if quantiles:
         last = NOISE_QUANTILES - 1

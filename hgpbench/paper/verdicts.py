@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 from hgpbench.paper import claims_large, claims_medium, claims_sinc2d, claims_toy
 from hgpbench.paper.claim import Claim, Survey
-from hgpbench.paper.criteria import Criterion, Outcome
+from hgpbench.paper.criteria import Criterion, Finding
 from hgpbench.paper.evidence import AS_IN_PAPER, PAPER, Evidence
 from hgpbench.paper.published import SIZES, Departure, counterpart, departures
+from hgpbench.paper.statements import Answer
 from hgpbench.report.collect import Experiment
 from hgpbench.report.tables import Cell, Table
 
@@ -23,8 +24,14 @@ CLAIMS: tuple[Claim, ...] = (
     *claims_large.GENERAL,
 )
 
-Ruling = Literal["holds", "does not hold", "not run"]
-_RULINGS: dict[Outcome, Ruling] = {True: "holds", False: "does not hold", None: "not run"}
+Ruling = Literal["holds", "does not hold", "undecided", "not run"]
+_RULINGS: dict[Answer, Ruling] = {
+    "yes": "holds",
+    "no": "does not hold",
+    "open": "undecided",
+    "absent": "not run",
+}
+SMALLER = "smaller"
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,7 @@ class Verdict:
     claim: Claim
     ruling: Ruling
     figures: str
+    needs: str = ""  # what would decide it, where the runs do not
     ours: Ruling | None = None  # the same of our settings, where the paper's have a label of their own
     experiments: tuple[str, ...] = ()
     departures: tuple[Departure, ...] = ()  # from the paper's data and sizes
@@ -72,8 +80,13 @@ def judge_all(experiments: Sequence[Experiment], judged: Iterable[Sequence[Verdi
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:
-    """How many hold, do not hold, were not run; and how many of the first two are of a smaller variant."""
-    plural = {"holds": "hold", "does not hold": "do not hold", "not run": "not run"}
+    """How many hold, do not hold, stay undecided, were not run; and how many are of a smaller variant."""
+    plural = {
+        "holds": "hold",
+        "does not hold": "do not hold",
+        "undecided": "undecided",
+        "not run": "not run",
+    }
     said = [f"{sum(each.ruling == ruling for each in verdicts)} {words}" for ruling, words in plural.items()]
     partly = sum(bool(each.departures) and each.ruling != "not run" for each in verdicts)
     verb = "is" if partly == 1 else "are"
@@ -97,8 +110,11 @@ def notes(verdicts: Sequence[Verdict]) -> list[str]:
     if not verdicts:
         return []
     return [
-        "Claims: means over the seeds that all models of a claim have finished (n of them; true on so many "
-        "of these alone). MSLL is that of a normal density, as in the paper. A claim is judged by the "
+        "Claims: a claim holds where the 95 % intervals of the differences that it speaks of lie on its side "
+        "(or within its margin), does not hold where one lies on the other, and is undecided else. The "
+        "comparison that it hangs on is given with its interval, over the seeds that its models share: "
+        "paired t tests, corrected for shared training rows; that one of several parts fails, by Bonferroni. "
+        "MSLL is that of a normal density, as in the paper. A claim is judged by the "
         f"paper's settings where they have a label of their own (with {PAPER}), and by ours besides."
     ]
 
@@ -126,9 +142,11 @@ def as_data(verdict: Verdict) -> dict[str, Any]:
         "place": claim.place,
         "says": claim.says,
         "criterion": claim.test.words,
+        "trivial": claim.trivial,
         "verdict": verdict.ruling,
         "our_settings": verdict.ours,
         "figures": verdict.figures,
+        "needs": verdict.needs,
         "experiments": verdict.experiments,
         "departures": [each.words for each in verdict.departures],
     }
@@ -141,7 +159,7 @@ def _table(caption: str, verdicts: Sequence[Verdict]) -> Table:
             each.ours or "",
             f"{each.claim.says} ({each.claim.place})",
             each.claim.test.words,
-            each.figures,
+            "; ".join(part for part in (each.figures, each.needs) if part),
         )
         for each in verdicts
     ]
@@ -163,15 +181,10 @@ def _judge(claim: Claim, test: Criterion, experiment: Experiment) -> Verdict:
     ours = None
     differs = any(name != label for name, label in evidence.labels(test.names).items())
     if differs and not set(test.names) & set(AS_IN_PAPER):
-        ours = _RULINGS[test.check(Evidence(experiment, ours=True)).outcome]
-    return Verdict(
-        claim,
-        _RULINGS[finding.outcome],
-        finding.figures,
-        ours,
-        (experiment.name,),
-        tuple(departures(experiment)),
-    )
+        ours = _RULINGS[test.check(Evidence(experiment, ours=True)).answer]
+    smaller = ", ".join(evidence.smaller(test.names))
+    less = (Departure(SMALLER, f"{smaller}: fewer inducing points than in the paper"),) if smaller else ()
+    return _verdict(claim, finding, (experiment.name,), (*departures(experiment), *less), ours)
 
 
 def _survey(claim: Claim, test: Survey, chosen: dict[str, Experiment]) -> Verdict:
@@ -182,8 +195,18 @@ def _survey(claim: Claim, test: Survey, chosen: dict[str, Experiment]) -> Verdic
         for each in used.values()
         if departures(each)
     )
-    names = tuple(each.name for each in used.values())
-    return Verdict(claim, _RULINGS[finding.outcome], finding.figures, None, names, different)
+    return _verdict(claim, finding, tuple(each.name for each in used.values()), different)
+
+
+def _verdict(
+    claim: Claim,
+    finding: Finding,
+    names: tuple[str, ...],
+    different: tuple[Departure, ...],
+    ours: Ruling | None = None,
+) -> Verdict:
+    ruling = _RULINGS[finding.answer]
+    return Verdict(claim, ruling, finding.figures, finding.needs, ours, names, different)
 
 
 def _fullest(experiments: Sequence[Experiment]) -> dict[str, Experiment]:

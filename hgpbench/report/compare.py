@@ -66,7 +66,7 @@ def compare(experiment: Experiment, metric: str) -> list[Comparison]:
     done = experiment.finished
     if not done or sampling(done[0]) == "fixed":
         return []
-    extra = _correction(done[0])
+    extra = correction(done[0])
     scores = {
         label: {seed: digest.scores[metric] for seed, digest in experiment.done(label).items()}
         for label in experiment.labels
@@ -151,7 +151,8 @@ def method(experiment: Experiment) -> str | None:
     return f"Tests: {test}, {span} shared seeds, {pairs}, level {LEVEL:g}."
 
 
-def _correction(run: Record) -> float:
+def correction(run: Record) -> float:
+    """What is added to 1/k in the variance of a mean difference over k seeds, for rows that they share."""
     if sampling(run) == "fresh":
         return 0.0
     if not run.n_train or not run.n_test:

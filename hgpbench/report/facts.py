@@ -8,6 +8,7 @@ from hgpbench.bench.record import Arrays
 from hgpbench.prediction import Prediction
 
 Array = NDArray[np.float64]
+CYCLE = (8.0, 14.0)  # periods, in units of the input: those of the sun, in years
 
 
 def facts(arrays: Arrays, train_mean: float, train_var: float) -> dict[str, float]:
@@ -19,6 +20,8 @@ def facts(arrays: Arrays, train_mean: float, train_var: float) -> dict[str, floa
     if np.all(prediction.noise_var > 0):
         found["noise_var"] = float(np.mean(prediction.noise_var))
         found["noise_spread"] = _spread(prediction.noise_var)
+    if "X_test" in extras and extras["X_test"].shape[1] == 1:
+        found |= _cycle(extras["X_test"][:, 0], arrays.y, prediction.mean)
     if "truth_mean" in extras and np.all(extras.get("truth_noise_var", 0.0) > 0):
         mean, noise_var = extras["truth_mean"], extras["truth_noise_var"]
         truth = Prediction.gaussian(mean, np.zeros_like(mean), noise_var)
@@ -41,6 +44,21 @@ def _against(prediction: Prediction, mean: Array, noise_var: Array) -> dict[str,
             found["latent_share"] = float(np.mean(prediction.f_var / prediction.var))
             found["latent_correlation"] = _correlation(prediction.f_var, noise_var)
     return found
+
+
+def _cycle(x: Array, y: Array, mean: Array) -> dict[str, float]:
+    """The share that a mean explains of what swings with the periods of a cycle, at even steps of one input.
+
+    A running mean over several periods has none of it, however small its squared error.
+    """
+    order = np.argsort(x, kind="stable")
+    steps = np.diff(x[order])
+    if len(x) < 3 or steps.min() <= 0 or np.ptp(steps) > 1e-6 * steps.mean():
+        return {}
+    frequencies = np.fft.rfftfreq(len(x), steps.mean())
+    band = (frequencies >= 1 / CYCLE[1]) & (frequencies <= 1 / CYCLE[0])
+    swings, errors = (np.abs(np.fft.rfft(values[order])[band]) ** 2 for values in (y, y - mean))
+    return {"cycle": float(1 - errors.sum() / swings.sum())} if swings.sum() > 0 else {}
 
 
 def _spread(variances: Array) -> float:

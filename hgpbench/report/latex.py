@@ -17,6 +17,9 @@ _TEX = {
     "Λ": r"$\Lambda$",
     "†": r"$\dagger$",
     "‡": r"$\ddagger$",
+    "§": r"\S",
+    "−": "$-$",
+    "×": r"$\times$",
 }
 _TEX |= {char: rf"\{char}" for char in "&%$#_{}"} | {"<": "$<$", ">": "$>$"}
 _TEX_SPECIAL = re.compile("|".join(re.escape(char) for char in _TEX))

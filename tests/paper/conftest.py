@@ -28,11 +28,12 @@ def build(
     planned: tuple[str, ...] = (),
     dataset: Mapping[str, Any] | None = None,
     n_train: int | None = None,
+    fresh: bool = False,
 ) -> Experiment:
     """An experiment whose runs are all done, apart from those of the labels in ``planned``."""
     base = name.removesuffix("-quick")
     setup = next(s for known, s in load().experiments.items() if base == known or base in s.parts)
-    about = {"name": setup.dataset, "variant": None, "synthetic": False, **(dataset or {})}
+    about = {"name": setup.dataset, "variant": None, "synthetic": fresh, **(dataset or {})}
     rows = n_train or setup.train, setup.test or 100
     runs = []
     for label in (*models, *planned):

@@ -5,17 +5,18 @@ import pytest
 
 from hgpbench.bench import record
 from hgpbench.paper import verdicts
-from hgpbench.paper.curves import approaches, sooner
+from hgpbench.paper.criteria import near
+from hgpbench.paper.curves import sooner
 from hgpbench.paper.evidence import Evidence
 from hgpbench.report.collect import collect
 
 ROWS = 300
 
 
-def store(results, fake, label: str, values, expert=None, rows=None) -> None:
+def store(results, fake, label: str, seed: int, values, expert=None, rows=None) -> None:
     """A run of the toy example with variational parameters."""
-    results.finish(fake(label), 0)
-    folder = results.folder(label, 0)
+    results.finish(fake(label), seed)
+    folder = results.folder(label, seed)
     kept, arrays = record.read(folder), record.read_arrays(folder)
     arrays.extras.clear()
     arrays.extras["X_train"] = np.arange(float(ROWS))[:, None] if rows is None else rows
@@ -33,9 +34,12 @@ def judged(results_at, fake, tmp_path):
     def rulings(dvshgp, vhgp, expert, **changes):
         results = results_at(tmp_path / "results")
         results.dataset.update(name="toy")
-        results.plan("toy-lambda", [results.entry("dvshgp", 0), results.entry("vhgp", 0)])
-        store(results, fake, "dvshgp", dvshgp, expert)
-        store(results, fake, "vhgp", vhgp, **changes)
+        results.plan(
+            "toy-lambda", [results.entry(name, seed) for name in ("dvshgp", "vhgp") for seed in range(2)]
+        )
+        for seed in range(2):
+            store(results, fake, "dvshgp", seed, dvshgp, expert)
+            store(results, fake, "vhgp", seed, vhgp, **changes)
         (experiment,) = collect(results.root).experiments
         return {each.claim.id: each.ruling for each in verdicts.judge(experiment)}
 
@@ -73,15 +77,20 @@ def test_lambdas_that_cannot_be_compared(judged, world) -> None:
     assert judged(world[0], world[1], None)["toy-lambda/local"] == "not run"
 
 
+def test_a_constant_lambda_has_no_character_of_its_own(judged, world) -> None:
+    """Minus the exact one it varies with the expert, without having anything to do with it."""
+    told = judged(np.full(ROWS, 0.5), world[1] * np.exp(world[2]), world[2])
+    assert told["toy-lambda/local"] == "does not hold"
+
+
 def test_bounds_without_a_trace_do_not_decide(make) -> None:
     experiment = make("toy-convergence", {"svshgp": {}, "svshgp-adam": {}, "vshgp": {"elbo": -1.0}})
-    assert sooner("svshgp", "svshgp-adam").check(Evidence(experiment)).outcome is None
-    assert approaches(("svshgp",), "vshgp", 0.05).check(Evidence(experiment)).outcome is None
+    assert sooner("svshgp", "svshgp-adam").check(Evidence(experiment)).answer == "absent"
+    assert near("bound", ("svshgp",), "vshgp", 0.05).check(Evidence(experiment)).answer == "absent"
 
 
-def test_approach_is_measured_per_training_row(make) -> None:
-    trace = [(float(i), float(i), -100.0) for i in range(50)]
-    models = {"svshgp": {"trace": trace}, "vshgp": {"elbo": -80.0}}
-    near = approaches(("svshgp",), "vshgp", 0.05)
-    assert near.check(Evidence(make("toy-convergence", models, n_train=500))).outcome is True
-    assert near.check(Evidence(make("toy-convergence", models, n_train=300))).outcome is False
+def test_nearness_of_bounds_is_measured_per_training_row(make) -> None:
+    models = {"svshgp": {"elbo": -100.0}, "vshgp": {"elbo": -80.0}}
+    criterion = near("bound", ("svshgp",), "vshgp", 0.05)
+    assert criterion.check(Evidence(make("toy-convergence", models, n_train=500))).answer == "yes"
+    assert criterion.check(Evidence(make("toy-convergence", models, n_train=300))).answer == "no"

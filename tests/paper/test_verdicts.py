@@ -44,7 +44,7 @@ def test_a_verdict_of_a_variant_says_so(make) -> None:
     assert of(judge(make("sinc2d-quick", SMALL, n_train=500)), FITC).said == "holds (quick)"
     assert of(judge(make("sinc2d", LARGE, n_train=500)), FITC).said == "does not hold (other sizes)"
     assert of(judge(make("sinc2d-quick", {}, planned=("fitc",))), FITC).said == "not run"
-    done = {"dvshgp": {"noise_spread": 0.01}}
+    done = {"dvshgp": {"noise_spread": 0.01, "smse": 0.1}}
     part = make("sarcos-subset-quick", done, dataset={"variant": "subset"})
     assert of(judge(part), "sarcos/constant-noise").said == "holds (quick, subset)"
 
@@ -62,7 +62,7 @@ def test_a_survey_names_the_variants_that_it_used(make) -> None:
     models = {"svshgp": {"smse": 0.3, "msll_gaussian": -1.0}, "vsgp": {"smse": 0.2, "msll_gaussian": -0.5}}
     found = of(judge_all([make("protein-quick", models)]), "general/svshgp-trades")
     assert found.said == "holds (protein-quick)"
-    assert "protein-quick 1 of 1" in found.figures
+    assert "protein-quick yes" in found.figures
     assert "sarcos not run" in found.figures
 
 
@@ -70,12 +70,14 @@ def test_each_claim_is_counted_once(make) -> None:
     found = judge_all([make("sinc2d", SMALL), make("sinc2d-quick", LARGE, n_train=500)])
     assert len(found) == len(verdicts.CLAIMS)
     # of equal scores, besides, neither is below the other: FITC's MSLL and mean
-    assert counts(found) == f"1 hold, 2 do not hold, {len(found) - 3} not run"
+    assert counts(found) == f"1 hold, 2 do not hold, 0 undecided, {len(found) - 3} not run"
     some = [of(judge(make("sinc2d-quick", each)), FITC) for each in (SMALL, LARGE)]
     assert counts(some[:1]).startswith(
-        "1 hold, 0 do not hold, 0 not run; 1 of the verdicts is of runs unlike"
+        "1 hold, 0 do not hold, 0 undecided, 0 not run; 1 of the verdicts is of runs unlike"
     )
-    assert counts(some).startswith("1 hold, 1 do not hold, 0 not run; 2 of the verdicts are of runs unlike")
+    assert counts(some).startswith(
+        "1 hold, 1 do not hold, 0 undecided, 0 not run; 2 of the verdicts are of runs"
+    )
 
 
 def test_tables(make) -> None:

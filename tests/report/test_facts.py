@@ -63,3 +63,22 @@ def test_what_cannot_be_said_is_absent(arrays) -> None:
     assert of(replace(arrays, prediction=silent, extras={})).keys() == {"var_spread"}
     still = {"truth_mean": np.zeros(300), "truth_noise_var": np.ones(300)}
     assert "mean_error" not in of(replace(arrays, extras=still))
+
+
+def test_a_running_mean_explains_nothing_of_the_cycle(arrays) -> None:
+    years = np.arange(391.0)
+    slow, cycle = np.sin(years / 60), 0.3 * np.sin(2 * np.pi * years / 11)
+    y = slow + cycle + 0.05 * np.random.default_rng(0).standard_normal(391)
+    running = np.convolve(np.pad(y, 15, mode="edge"), np.full(31, 1 / 31), mode="valid")
+    series = replace(arrays, y=y, extras={"X_test": years[::-1, None]})
+
+    def share(mean) -> float:
+        prediction = Prediction.gaussian(mean[::-1].copy(), np.zeros(391), 1.0)
+        return of(replace(series, y=y[::-1].copy(), prediction=prediction))["cycle"]
+
+    assert share(slow + cycle) > 0.95
+    assert share(slow + 0.5 * cycle) == pytest.approx(0.75, abs=0.03)
+    assert share(running) < 0.2
+    assert np.var(y - running) / np.var(y) < 0.2  # which SMSE would take for a good fit
+    uneven = replace(series, extras={"X_test": years[:, None] ** 2})
+    assert "cycle" not in of(replace(uneven, prediction=Prediction.gaussian(y, np.zeros(391), 1.0)))
