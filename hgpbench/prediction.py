@@ -28,9 +28,10 @@ class Prediction:
     """Predictive moments at the test points, one entry per point.
 
     With ``g_mean`` and ``g_var`` the predictive is the normal mixture N(y | f_mean, f_var + e^g) over
-    g ~ N(g_mean, g_var) (paper, eq. for q(y*)); without them it is N(mean, var). With ``fixed_var`` f has a
-    share in e^g, too: N(y | f_mean, fixed_var + (1 + f_var / noise_var) e^g). Beyond these moments, the
-    distribution answers ``logpdf``, ``cdf``, ``quantile`` and ``crps``.
+    g ~ N(g_mean, g_var) (paper, eq. for q(y*)); without them it is N(mean, var). With ``rare_share`` f has a
+    part in e^g, too, and so many of the targets are told by another normal: y is of
+    N(y | f_mean, (1 + f_var / noise_var) e^g), and with that probability of N(y | f_mean, rare_var). Beyond
+    these moments, the distribution answers ``logpdf``, ``cdf``, ``quantile`` and ``crps``.
     """
 
     mean: Array
@@ -40,7 +41,8 @@ class Prediction:
     f_var: Array | None = None
     g_mean: Array | None = None
     g_var: Array | None = None
-    fixed_var: Array | None = None
+    rare_share: Array | None = None
+    rare_var: Array | None = None
 
     @classmethod
     def gaussian(cls, f_mean: Array, f_var: Array, noise_var: ArrayLike) -> "Prediction":
@@ -61,14 +63,23 @@ class Prediction:
 
     @classmethod
     def scaled(
-        cls, f_mean: Array, f_var: Array, noise_var: float, floor: float, scale: tuple[Array, Array]
+        cls,
+        f_mean: Array,
+        f_var: Array,
+        noise_var: float,
+        scale: tuple[Array, Array],
+        rare_share: Array,
+        rare_var: Array,
     ) -> "Prediction":
-        """Variances of f and of the noise, times floor + e^h with moments of h: those of y are exact."""
+        """Variances of f and of the noise, times e^h with moments of h; for the rare another, shared alike.
+
+        The two moments of y are exact.
+        """
         h_mean, h_var = scale
-        times = floor + np.exp(h_mean + 0.5 * h_var)
-        f, noise = f_var * times, noise_var * times
-        g_mean, fixed = h_mean + np.log(noise_var), floor * (f_var + noise_var)
-        return cls(f_mean, f + noise, noise, f_mean, f, g_mean, h_var, fixed)
+        own = f_var + noise_var
+        times = (1.0 - rare_share) * np.exp(h_mean + 0.5 * h_var) + rare_share * rare_var / own
+        f, noise, g_mean = f_var * times, noise_var * times, h_mean + np.log(noise_var)
+        return cls(f_mean, f + noise, noise, f_mean, f, g_mean, h_var, rare_share, rare_var)
 
     @property
     def is_mixture(self) -> bool:
@@ -90,7 +101,8 @@ class Prediction:
             f_var=None if self.f_var is None else square * self.f_var,
             g_mean=None if self.g_mean is None else self.g_mean + np.log(square),
             g_var=self.g_var,
-            fixed_var=None if self.fixed_var is None else square * self.fixed_var,
+            rare_share=self.rare_share,
+            rare_var=None if self.rare_var is None else square * self.rare_var,
         )
 
     def logpdf(self, y: ArrayLike) -> Array:
@@ -135,17 +147,14 @@ class Prediction:
         return predictive.mixture_crps(y, *self._mixture)
 
     @property
-    def _mixture(self) -> tuple[Array, Array, Array, Array] | None:
-        """Mean, the variance that is free of g, and moments of the log of the rest; None for a normal."""
+    def _mixture(self) -> tuple[Array, ...] | None:
+        """Mean, the variance that is free of g, moments of the log of the rest, and the rare; or None."""
         if self.f_mean is None or self.f_var is None or self.g_mean is None or self.g_var is None:
             return None
-        if self.fixed_var is not None:
-            return (
-                self.f_mean,
-                self.fixed_var,
-                self.g_mean + np.log1p(self.f_var / self.noise_var),
-                self.g_var,
-            )
+        if self.rare_share is not None and self.rare_var is not None:
+            g_mean = self.g_mean + np.log1p(self.f_var / self.noise_var)
+            free = np.zeros_like(self.f_var)
+            return self.f_mean, free, g_mean, self.g_var, self.rare_share, self.rare_var
         return self.f_mean, self.f_var, self.g_mean, self.g_var
 
     def arrays(self) -> dict[str, Array]:

@@ -98,15 +98,20 @@ def test_intervals_and_frames_are_of_quantiles() -> None:
 
 
 def test_a_scaled_prediction_has_the_moments_that_it_tells():
-    """y = m + sqrt((f + r) (floor + e^h)) u with h normal: by drawing it."""
+    """y = m + sqrt((f + r) e^h) u with h normal, but m + sqrt(2) u for a fifth: by drawing it."""
     h = np.array([-0.4]), np.array([0.8])
-    prediction = Prediction.scaled(np.array([1.5]), np.array([0.3]), 0.2, 0.05, h).rescale(-1.0, 3.0)
+    rare = np.array([0.2]), np.array([2.0])
+    prediction = Prediction.scaled(np.array([1.5]), np.array([0.3]), 0.2, h, *rare).rescale(-1.0, 3.0)
     rng = np.random.default_rng(0)
-    scale = 0.05 + np.exp(h[0] + np.sqrt(h[1]) * rng.normal(size=400_000))
-    y = 3.0 * (1.5 + np.sqrt(0.5 * scale) * rng.normal(size=400_000)) - 1.0
+    usual = 0.5 * np.exp(h[0] + np.sqrt(h[1]) * rng.normal(size=400_000))
+    variance = np.where(rng.random(400_000) < 0.2, 2.0, usual)
+    y = 3.0 * (1.5 + np.sqrt(variance) * rng.normal(size=400_000)) - 1.0
     assert prediction.mean[0] == 3.5
     assert prediction.var[0] == pytest.approx(y.var(), rel=0.01)
     assert prediction.noise_var[0] / prediction.var[0] == pytest.approx(0.4)
     for level in (0.05, 0.3, 0.9):
         assert np.mean(y <= prediction.quantile(level)[0]) == pytest.approx(level, abs=0.003)
     assert prediction.logpdf(4.0)[0] == pytest.approx(np.log(np.mean(np.abs(y - 4.0) < 0.05) / 0.1), abs=0.02)
+    other = rng.permutation(y)  # an independent draw
+    crps = np.mean(np.abs(y - 4.0)) - 0.5 * np.mean(np.abs(y - other))
+    assert prediction.crps(4.0)[0] == pytest.approx(crps, abs=0.01)

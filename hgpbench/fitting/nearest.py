@@ -5,7 +5,7 @@ rows, with neighbours found anew as lengthscales have moved. Kernels compete on 
 of neighbours grows while left-out rows gain by it.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -35,6 +35,7 @@ Densities = dict[str, float]
 JUDGED = 4_000  # rows by which kernels, numbers of neighbours and weights are chosen
 PRIOR_STD = 1.0  # of the log variance of f in terms of the target's
 SURE = 1.0  # standard errors by which twice as many neighbours must win: they cost four times as much
+WORSE = 1.01  # times the squared error of left-out rows, which may be given for their density
 
 
 def asked(choice: Choice) -> tuple[KernelName, ...]:
@@ -174,13 +175,32 @@ def with_neighbours(task: Task, found: Signal) -> Signal:
 def best_of(
     kernels: Sequence[KernelName],
     begin: Callable[[KernelName], Signal],
-    judge: Callable[[Signal], Array],
+    judge: Callable[[Signal], tuple[Array, Array]],
 ) -> tuple[Signal, Densities]:
-    """f with the kernel that predicts left-out rows best, and the densities of all; one needs no judge."""
+    """f with the kernel that predicts left-out rows best, and the densities of all; one needs no judge.
+
+    The judge gives log densities and squared errors of rows. Of the kernels whose errors no other's surely
+    undercut, the one with the greatest density wins: a noise that varies can follow any error, and density
+    alone would then take an f that errs more, if only it errs where that is foreseen.
+    """
     if len(kernels) == 1:
         return begin(kernels[0]), {}
     contenders = {kernel: begin(kernel) for kernel in kernels}
-    densities = {str(kernel): float(judge(found).mean()) for kernel, found in contenders.items()}
-    winner = max(contenders, key=lambda kernel: densities[kernel])
+    judged = {kernel: judge(found) for kernel, found in contenders.items()}
+    densities = {str(kernel): float(density.mean()) for kernel, (density, _) in judged.items()}
+    precise = _precise({kernel: squares for kernel, (_, squares) in judged.items()})
+    winner = max(precise, key=lambda kernel: densities[kernel])
     spent = sum(found.evaluations for found in contenders.values())
     return replace(contenders[winner], evaluations=spent), densities
+
+
+def _precise(squares: Mapping[KernelName, Array]) -> list[KernelName]:
+    """Those whose squared errors are not surely greater than the least, by more than that may be."""
+    least = min(squares.values(), key=lambda errors: float(errors.mean()))
+    allowed = (WORSE - 1.0) * least.mean()
+
+    def fine(errors: Array) -> bool:
+        more = errors - least
+        return bool(more.mean() <= max(allowed, SURE * more.std() / np.sqrt(len(more))))
+
+    return [kernel for kernel, errors in squares.items() if fine(errors)]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from hgpbench.columns import Array
 from hgpbench.fitting.ascent import Ascent, with_prior
@@ -20,7 +19,6 @@ from hgpbench.gp.kernels import KERNELS, KernelName
 from hgpbench.gp.leave_one_out import POSITIVE, Batch, scattered
 from hgpbench.gp.neighbours import Neighbourhood
 from hgpbench.gp.params import Bound
-from hgpbench.gp.predictive import mixture_logpdf, normal_logpdf
 from hgpbench.gp.scatter import (
     VAR_LOG_CHI2,
     VAR_SCORE,
@@ -35,11 +33,6 @@ from hgpbench.la import Places
 STARTED, LEARNED = 1_000, 2_000  # rows that first values, then parameters are learned from ...
 MOST_NEIGHBORS = 50  # ... and how many others each of these looks at
 ROUNDS = 2  # of scoring and learning
-FLOORS = (0.0, 3e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
-HELD_ROWS, HELD_SHARE = 10_000, 5  # a fifth of the rows, at most so many, by which the floor is chosen
-FEWEST = 100  # rows, of which a fifth can tell something
-LEVEL_ROWS = 2_000  # of them that suffice for the level of g
-EXACT = 3.0  # times as much as a normal density counts an exact one in the choice
 LARGEST_VAR, WIDEST = 16.0, 60.0  # variance of g, and its mean either way
 PRIOR_STD = 0.5  # of the log variance of g: log noise varies by about one, rarely by ten
 HELD = frozenset({"sigma2"})  # the variance of the responses is known
@@ -61,6 +54,11 @@ class Residuals:
         scale = np.sqrt(s2 + float(f.values["sigma2"]))
         order = np.argsort(np.argsort(task.order)[rows])
         return cls(task.X[rows], (task.y[rows] - mu) / scale, np.log(scale), order)
+
+    @property
+    def squares(self) -> Array:
+        """Squared errors of the target."""
+        return self.z**2 * np.exp(2.0 * self.log_scale)
 
     def bound(
         self, t: Array, rows: int, ell: Array, kernel: KernelName, K: int, run: Run
@@ -128,12 +126,19 @@ def best_of(
 
 
 def refined(residuals: Residuals, found: Scatter, ascent: Ascent, run: Run) -> Scatter:
-    """g after rounds of learning and scoring."""
+    """g after rounds of learning and scoring, and with responses that belong to what was learned last."""
     rows = min(LEARNED, len(residuals.z))
     for _ in range(ROUNDS):
         found = scored(residuals, found, run)
         bound = residuals.bound(found.t, rows, found.values["ell"], found.kernel, found.K, run)
         found = replace(found, values=_bounded(ascent.climb(bound, found.values, rows, held=HELD)))
+    return settled(residuals, found, run)
+
+
+def settled(residuals: Residuals, found: Scatter, run: Run) -> Scatter:
+    """The same after some rounds of scoring, its parameters as they are: one more would hardly change it."""
+    for _ in range(ROUNDS):
+        found = scored(residuals, found, run)
     return found
 
 
@@ -144,60 +149,10 @@ def scored(residuals: Residuals, found: Scatter, run: Run) -> Scatter:
     return replace(found, values=values, t=responses(residuals.z, m))
 
 
-def calibrated(task: Task, f: Signal, g: Scatter) -> tuple[Scatter, float]:
-    """g at the level, and the floor, that rows kept from f and g ask for; as it is where these are few."""
-    if len(task.y) < FEWEST:
-        return g, 0.0
-    level, floor = level_and_floor(*held_out(task, f, g))
-    return replace(g, values=g.values | {"mu0": g.values["mu0"] + level}), floor
-
-
-def held_out(task: Task, f: Signal, g: Scatter) -> tuple[Array, Array, Array]:
-    """Standardised residuals of rows that were kept from f and from g, and the moments of g there.
-
-    A row left out of f alone still shows in g: it is near the rows whose residuals tell g, and has a part in
-    them. What is certain and wrong is then seen as less certain than it would be.
-    """
-    held = task.order[-min(HELD_ROWS, len(task.order) // HELD_SHARE) :]
-    rest = np.setdiff1d(task.order, held)
-    fewer = task.only(rest)
-    residuals = Residuals.of(fewer, f, np.sort(fewer.order[: len(g.t)]))
-    again = begun_at(residuals, g)
-    for _ in range(ROUNDS):
-        again = scored(residuals, again, task.run)
-    mu, s2 = f.neighbourhood(fewer).moments(task.X[held], task.run)
-    z = (task.y[held] - mu) / np.sqrt(s2 + float(f.values["sigma2"]))
-    return z, *again.neighbourhood().moments(task.X[held], task.run)
-
-
-def begun_at(residuals: Residuals, g: Scatter) -> Scatter:
-    """g at parameters that are known, by the first responses of other residuals."""
+def learned_from(residuals: Residuals, g: Scatter, run: Run) -> Scatter:
+    """g at its parameters, as other residuals tell it."""
     values = g.values | {"sigma2": np.asarray(VAR_LOG_CHI2)}
-    return replace(g, values=values, X=residuals.X, t=first_responses(residuals.z))
-
-
-def level_and_floor(z: Array, mu: Array, s2: Array) -> tuple[float, float]:
-    """What to add to g ~ N(mu, s2), and the least share of its variance that a prediction shall have.
-
-    Where rows repeat each other, g calls some predictions nearly certain, and of these a handful is wrong by
-    far: their exact density, a mixture's, bears it; an interval, or a normal of the same variance, does not.
-    So the floor is that of the greatest exact density, counted thrice, and normal density of left-out rows,
-    and for each floor the level is that of the greatest exact density.
-    """
-    zero, some = np.zeros_like(z), slice(None, None, -(-len(z) // LEVEL_ROWS))
-
-    def loss(level: float, share: float) -> float:
-        free = zero[some]
-        return -float(mixture_logpdf(z[some], free, share + free, mu[some] + level, s2[some]).mean())
-
-    def judged(share: float) -> tuple[float, float, float]:
-        level = float(minimize_scalar(loss, bounds=(-1.0, 1.0), args=(share,), method="bounded").x)
-        exact = float(mixture_logpdf(z, zero, share + zero, mu + level, s2).mean())
-        normal = normal_logpdf(z, zero, share + np.exp(mu + level + 0.5 * s2))
-        return EXACT * exact + float(normal.mean()), level, share
-
-    _, level, share = max(judged(share) for share in FLOORS)
-    return level, share
+    return settled(residuals, replace(g, values=values, X=residuals.X, t=first_responses(residuals.z)), run)
 
 
 def densities(residuals: Residuals, found: Scatter, run: Run) -> Array:

@@ -9,14 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from hgpbench.columns import Array
-from hgpbench.fitting.nearest import COMPARED, Signal, Task
+from hgpbench.fitting.nearest import COMPARED, WORSE, Signal, Task
 from hgpbench.gp.leave_one_out import POSITIVE
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
 
 POWERS = (0.0, 0.5, 1.0)
 HELD = frozenset({"sigma2"})
-WORSE = 1.01  # times the squared error of f as it was, which may not be given for density
 WIDEST = 12.0  # of log scales about their mean: no row has all the weight
 LARGEST = 100.0  # of that mean
 

@@ -167,8 +167,13 @@ class Neighbourhood:
         points = Xs / self.kernel.ell
         return self.given(points, self.search.nearest(points, self.K, run), run)
 
+    def holds(self, Xs: Array, run: Run = serially) -> Array:
+        """Whether one of the rows has the same inputs as each point, (s,)."""
+        points = Xs / self.kernel.ell
+        return np.all(self.search.X[self.search.nearest(points, 1, run)[:, 0]] == points, axis=1)
+
     def left_out(self, rows: Places, run: Run = serially) -> tuple[Array, Array]:
-        """The same at these rows (s,), each without itself."""
+        """The same moments at these rows (s,), each without itself."""
         return self.given(self.search.X[rows], self.search.others(rows, self.K, run), run)
 
     def given(self, points: Array, near: Places, run: Run = serially) -> tuple[Array, Array]:

@@ -8,6 +8,9 @@ to one proper distribution at any ``s2_g``. As an approximation of the integral,
 nodes (0.3 standard deviations of g apart) become too sparse for the density, though not for the CRPS, and
 beyond the last node (19 standard deviations of g) the sum's tails are lighter than the integral's.
 
+A mixture may have one component more, with a share eps and a variance s2_e that is free of g: what is said of
+the few points at which g is not to be believed. It is one more node.
+
 Arguments broadcast against each other; memory stays bounded by working through ``ROWS`` points at a time.
 """
 
@@ -60,55 +63,100 @@ def normal_crps(y: ArrayLike, mu: Array, s2: Array) -> Array:
     return _mean_distance(np.asarray(y) - mu, np.sqrt(s2)) - np.sqrt(s2 / math.pi)
 
 
-def mixture_logpdf(y: ArrayLike, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
-    """log of the integral of N(y | mu_f, s2_f + e^g) N(g | mu_g, s2_g) dg."""
+def mixture_logpdf(
+    y: ArrayLike,
+    mu_f: Array,
+    s2_f: Array,
+    mu_g: Array,
+    s2_g: Array,
+    eps: ArrayLike = 0.0,
+    s2_e: ArrayLike = 1.0,
+) -> Array:
+    """log of the integral of N(y | mu_f, s2_f + e^g) N(g | mu_g, s2_g) dg, but for a share eps N(s2_e)."""
 
-    def logpdf(y: Array, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
-        v = _component_variances(s2_f, mu_g, s2_g, _NODES)  # (rows, ORDER)
-        terms = _LOG_WEIGHTS - 0.5 * (_LOG_2PI + np.log(v) + _squared_over((y - mu_f)[:, None], v))
+    def logpdf(
+        y: Array, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array, eps: Array, s2_e: Array
+    ) -> Array:
+        v = _component_variances(s2_f, mu_g, s2_g, s2_e, _NODES)  # (rows, ORDER + 1)
+        terms = -0.5 * (_LOG_2PI + np.log(v) + _squared_over((y - mu_f)[:, None], v))
+        terms[:, :-1] += _LOG_WEIGHTS
+        with np.errstate(divide="ignore"):  # a share of zero
+            terms[:, :-1] += np.log1p(-eps)[:, None]
+            terms[:, -1] += np.log(eps)
         top = terms.max(axis=1)
         # A point so far off that every component overflows has log density -inf: nothing to rescale by.
         anchor = np.where(np.isfinite(top), top, 0.0)
         with np.errstate(divide="ignore"):
             return anchor + np.log(np.exp(terms - anchor[:, None]).sum(axis=1))
 
-    return _by_rows(logpdf, y, mu_f, s2_f, mu_g, s2_g)
+    return _by_rows(logpdf, y, mu_f, s2_f, mu_g, s2_g, eps, s2_e)
 
 
-def mixture_cdf(y: ArrayLike, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
+def mixture_cdf(
+    y: ArrayLike,
+    mu_f: Array,
+    s2_f: Array,
+    mu_g: Array,
+    s2_g: Array,
+    eps: ArrayLike = 0.0,
+    s2_e: ArrayLike = 1.0,
+) -> Array:
     """P(Y <= y) under the mixture."""
 
-    def cdf(y: Array, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
-        s = np.sqrt(_component_variances(s2_f, mu_g, s2_g, _NODES))
-        return ndtr(_ratio((y - mu_f)[:, None], s)) @ _WEIGHTS
+    def cdf(y: Array, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array, eps: Array, s2_e: Array) -> Array:
+        s = np.sqrt(_component_variances(s2_f, mu_g, s2_g, s2_e, _NODES))
+        return _expected(ndtr(_ratio((y - mu_f)[:, None], s)), eps)
 
-    return _by_rows(cdf, y, mu_f, s2_f, mu_g, s2_g)
+    return _by_rows(cdf, y, mu_f, s2_f, mu_g, s2_g, eps, s2_e)
 
 
-def mixture_quantile(q: ArrayLike, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
+def mixture_quantile(
+    q: ArrayLike,
+    mu_f: Array,
+    s2_f: Array,
+    mu_g: Array,
+    s2_g: Array,
+    eps: ArrayLike = 0.0,
+    s2_e: ArrayLike = 1.0,
+) -> Array:
     """The q-quantiles of the mixture: shape of q, then shape of mu_f; round-off accurate in |y - mu_f|."""
     levels = _checked_levels(q)
-    found = [mu_f + _offset(level, s2_f, mu_g, s2_g) for level in levels.ravel()]
+    found = [mu_f + _offset(level, s2_f, mu_g, s2_g, eps, s2_e) for level in levels.ravel()]
     return np.reshape(found, levels.shape + np.shape(mu_f))
 
 
-def mixture_crps(y: ArrayLike, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
+def mixture_crps(
+    y: ArrayLike,
+    mu_f: Array,
+    s2_f: Array,
+    mu_g: Array,
+    s2_g: Array,
+    eps: ArrayLike = 0.0,
+    s2_e: ArrayLike = 1.0,
+) -> Array:
     """CRPS = E|Y - y| - E|Y - Y'|/2; the second is free of y, and all means agree, so no erf in it."""
 
-    def crps(y: Array, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
-        s = np.sqrt(_component_variances(s2_f, mu_g, s2_g, _NODES))
-        to_y = _mean_distance((y - mu_f)[:, None], s) @ _WEIGHTS
-        v = _component_variances(s2_f, mu_g, s2_g, _PAIR_NODES)
-        return to_y - _mean_pair_scale(v) / math.sqrt(2 * math.pi)
+    def crps(y: Array, mu_f: Array, s2_f: Array, mu_g: Array, s2_g: Array, eps: Array, s2_e: Array) -> Array:
+        s = np.sqrt(_component_variances(s2_f, mu_g, s2_g, s2_e, _NODES))
+        to_y = _expected(_mean_distance((y - mu_f)[:, None], s), eps)
+        v = _component_variances(s2_f, mu_g, s2_g, s2_e, _PAIR_NODES)
+        return to_y - _mean_pair_scale(v, eps) / math.sqrt(2 * math.pi)
 
-    return _by_rows(crps, y, mu_f, s2_f, mu_g, s2_g)
+    return _by_rows(crps, y, mu_f, s2_f, mu_g, s2_g, eps, s2_e)
 
 
-def _component_variances(s2_f: Array, mu_g: Array, s2_g: Array, nodes: Array) -> Array:
-    """s2_f + e^g at the nodes of each point, (rows, nodes); kept positive where e^g underflows."""
-    v = np.exp(mu_g[:, None] + np.sqrt(s2_g)[:, None] * nodes)
-    v += s2_f[:, None]
+def _component_variances(s2_f: Array, mu_g: Array, s2_g: Array, s2_e: Array, nodes: Array) -> Array:
+    """s2_f + e^g at the nodes of each point, then s2_e: (rows, nodes + 1); positive where e^g underflows."""
+    v = np.empty((len(mu_g), len(nodes) + 1))
+    np.exp(mu_g[:, None] + np.sqrt(s2_g)[:, None] * nodes, out=v[:, :-1])
+    v[:, :-1] += s2_f[:, None]
+    v[:, -1] = s2_e
     return np.maximum(v, _TINY, out=v)
+
+
+def _expected(values: Array, eps: Array) -> Array:
+    """The mean of ``values`` (rows, ORDER + 1) over the components."""
+    return (1.0 - eps) * (values[:, :-1] @ _WEIGHTS) + eps * values[:, -1]
 
 
 def _mean_distance(d: Array, s: Array) -> Array:
@@ -129,27 +177,30 @@ def _squared_over(d: Array, s2: Array) -> Array:
         return (d / np.sqrt(s2)) ** 2
 
 
-def _mean_pair_scale(v: Array) -> Array:
+def _mean_pair_scale(v: Array, eps: Array) -> Array:
     """E sqrt(v_i + v_j) over two independent draws of the component, (rows,): one axis at a time."""
-    total = np.zeros(len(v))
+    both, nodes, other = np.zeros(len(v)), v[:, :-1], v[:, -1]
     for i, weight in enumerate(_PAIR_WEIGHTS):
-        later = np.sqrt(v[:, i : i + 1] + v[:, i + 1 :]) @ _PAIR_WEIGHTS[i + 1 :]
-        total += weight * (weight * np.sqrt(2 * v[:, i]) + 2 * later)
-    return total
+        later = np.sqrt(nodes[:, i : i + 1] + nodes[:, i + 1 :]) @ _PAIR_WEIGHTS[i + 1 :]
+        both += weight * (weight * np.sqrt(2 * nodes[:, i]) + 2 * later)
+    one = np.sqrt(nodes + other[:, None]) @ _PAIR_WEIGHTS
+    return (1.0 - eps) ** 2 * both + 2.0 * eps * (1.0 - eps) * one + eps**2 * np.sqrt(2.0 * other)
 
 
-def _offset(q: float, s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
+def _offset(q: float, s2_f: Array, mu_g: Array, s2_g: Array, eps: ArrayLike, s2_e: ArrayLike) -> Array:
     """The q-quantile minus the mean; the mixture is symmetric, so only |2q - 1| has to be solved for."""
     if q in (0.0, 0.5, 1.0):
         return np.full(np.shape(mu_g), 0.0 if q == 0.5 else math.copysign(math.inf, q - 0.5))
 
-    def solve(s2_f: Array, mu_g: Array, s2_g: Array) -> Array:
-        return _upper_offset(q, np.sqrt(_component_variances(s2_f, mu_g, s2_g, _NODES)))
+    def solve(s2_f: Array, mu_g: Array, s2_g: Array, eps: Array, s2_e: Array) -> Array:
+        # Without a share the last component has no say in the bracket either.
+        s2_e = np.where(eps > 0.0, s2_e, s2_f + np.exp(mu_g))
+        return _upper_offset(q, np.sqrt(_component_variances(s2_f, mu_g, s2_g, s2_e, _NODES)), eps)
 
-    return math.copysign(1.0, q - 0.5) * _by_rows(solve, s2_f, mu_g, s2_g)
+    return math.copysign(1.0, q - 0.5) * _by_rows(solve, s2_f, mu_g, s2_g, eps, s2_e)
 
 
-def _upper_offset(q: float, s: Array) -> Array:
+def _upper_offset(q: float, s: Array, eps: Array) -> Array:
     """t > 0 with P(|Y - mu| <= t) = |2q - 1|: Newton in log t on a log probability, kept in a bracket.
 
     In the body the log of the central probability is solved for, in the tails that of the tail probability:
@@ -160,12 +211,12 @@ def _upper_offset(q: float, s: Array) -> Array:
     log_z = math.log(abs(ndtri(q)))
     low = log_z + np.log(s.min(axis=1))  # the quantile lies between those of the extreme components
     high = log_z + np.log(s.max(axis=1))
-    log_t = np.clip(log_z + 0.5 * np.log((s * s) @ _WEIGHTS), low, high)
+    log_t = np.clip(log_z + 0.5 * np.log(_expected(s * s, eps)), low, high)
     for _ in range(NEWTON_STEPS):
         z = np.exp(log_t)[:, None] / s
-        p = np.maximum(probability(z / math.sqrt(2.0)) @ _WEIGHTS, _TINY)
+        p = np.maximum(_expected(probability(z / math.sqrt(2.0)), eps), _TINY)
         excess = np.log(p / target)  # of the chosen probability at t
-        slope = 2 * (z * np.exp(-0.5 * (_LOG_2PI + _squared_over(z, np.ones(1))))) @ _WEIGHTS / p
+        slope = 2 * _expected(z * np.exp(-0.5 * (_LOG_2PI + _squared_over(z, np.ones(1)))), eps) / p
         too_far = sign * excess > 0
         high = np.where(too_far, log_t, high)
         low = np.where(too_far, low, log_t)

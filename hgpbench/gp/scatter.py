@@ -8,13 +8,18 @@ variance 2. Two ways to them, and the density itself:
     first     log z^2 - E log chi^2_1, with noise variance pi^2 / 2: no g is needed
     at m      m + z^2 e^-m - 1, with noise variance 2, at the mode m of g given all rows
     density   of z with g ~ N(mu_g, s2_g) integrated out, by quadrature
+
+What g says may be believed with reserve: its level moved, its variance wider or narrower, and a share of the
+z told by a normal that knows nothing of g.
 """
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
-from hgpbench.gp.predictive import standard_rule
+from hgpbench.gp.params import Bound
+from hgpbench.gp.predictive import normal_logpdf, standard_rule
 from hgpbench.la import Array
 
 MEAN_LOG_CHI2 = -1.2703628454614782  # of one degree of freedom: psi(1/2) + log 2
@@ -75,3 +80,24 @@ def log_density(z: Array, mu: Array, s2: Array) -> tuple[Array, Array, Array]:
     dmu = shares.sum(axis=1)
     ds2 = (shares @ _NODES) / (2.0 * root)
     return (top + np.log(total))[:, 0], dmu, ds2
+
+
+def reserved(z: Array, mu: Array, s2: Array, v: Array, values: Mapping[str, Array]) -> Bound:
+    """The sum of log((1 - eps) p(z | g ~ N(mu + level, width s2)) + eps N(z | 0, rare / v)).
+
+    And its derivatives by ``level``, ``width``, ``odds`` = eps / (1 - eps) and ``rare``, a variance in the
+    units in which that of z is ``v``.
+    """
+    level, width, odds, rare = (float(values[name]) for name in ("level", "width", "odds", "rare"))
+    usual, dmu, ds2 = log_density(z, mu + level, width * s2)
+    other = normal_logpdf(z, np.zeros_like(z), rare / v) + math.log(odds)
+    total = np.logaddexp(usual, other)
+    share = np.exp(other - total)  # of the other, given z
+    grads = {
+        "level": np.vdot(1.0 - share, dmu),
+        "width": np.vdot(1.0 - share, ds2 * s2),
+        "odds": share.sum() / odds - len(z) / (1.0 + odds),
+        "rare": 0.5 * np.vdot(share, z * z * v / rare - 1.0) / rare,
+    }
+    value = float(total.sum()) - len(z) * math.log1p(odds)
+    return Bound(value, {name: np.asarray(grad) for name, grad in grads.items()}, 0.0)

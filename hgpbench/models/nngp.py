@@ -116,7 +116,7 @@ class NNGP(Estimator):
         found, densities = nearest.best_of(
             nearest.asked(self.kernel),
             lambda kernel: nearest.begun(task, kernel, K, self.n_restarts, self.max_iter),
-            lambda signal: signal.densities(task, task.judged),
+            lambda signal: signal.judged(task, task.judged),
         )
         self.kernel_densities_ = {"kernel": densities} if densities else {}
         return nearest.refined(task, found, self.n_neighbors, ascent)

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from hgpbench.fitting import nearest, scatter, weights
+from hgpbench.fitting import nearest, reserve, scatter, weights
 from hgpbench.fitting.ascent import Ascent
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.nearest import FIRST_NEIGHBORS, Signal, Task
+from hgpbench.fitting.reserve import Reserve
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.scatter import Residuals, Scatter
 from hgpbench.fitting.start import N_RESTARTS, told
@@ -21,9 +22,10 @@ COMPARING: KernelName = "matern32"  # of g, while kernels of f are compared
 class NNHGP(Estimator):
     """f at a point from the rows nearest to it, and e^g, by how much such predictions err there.
 
-    y ~ N(mu, (s^2 + sigma^2) (floor + e^g)) with mu and s^2 from the nearest rows as in NNGP, and g from a
-    second nearest-neighbour GP, which is learned from residuals at rows that f has not seen; its level and
-    the floor are set by rows that were kept from both.
+    y ~ N(mu, (s^2 + sigma^2) e^g) with mu and s^2 from the nearest rows as in NNGP, and g from a second
+    nearest-neighbour GP, which is learned from residuals at rows that f has not seen. Rows that were kept
+    from both say with what reserve to believe g: its level, its width, and which share of the rows a normal
+    of constant variance tells instead; rows whose inputs were seen have a reserve of their own.
 
     Cost: O(b K^3) an iteration, for samples of b rows, 8,000 at most, and O(K^3) once for each row whose
     residual is learned from; O(K^3 + K_g^3) a test row beside the search.
@@ -68,8 +70,9 @@ class NNHGP(Estimator):
         Prior mean of the log noise variance.
     n_neighbors_ : int
         Rows that a prediction of f looks at.
-    floor_ : float
-        Least share of its variance that a prediction has, chosen by left-out rows.
+    rare_share_ : float
+        Share of the rows that a normal of constant variance tells instead of g, as rows kept from both f
+        and g ask for.
     weights_ : float
         Power of e^g by which f weighs rows.
     kernel_, noise_kernel_ : str
@@ -140,14 +143,15 @@ class NNHGP(Estimator):
             g = self._scatter(residuals, ascent, task)
             if len(residuals.z) == n:
                 task, f, g = self._weighed(task, f, residuals, g, ascent)
-            g, self.floor_ = scatter.calibrated(task, f, g)
+            self._reserves = reserve.reserves(task, f, g)
         self._f, self._g = f.neighbourhood(task), g.neighbourhood()
         self._noise = float(f.values["sigma2"])
         ascent.aside += f.evaluations
         self._keep(ascent.result, n)
         self.starts_, self.n_neighbors_ = told(f.tried), min(f.K, n)
         self.kernel_, self.noise_kernel_ = f.kernel, g.kernel
-        self._tell(_told(f, g))
+        self.rare_share_ = self._reserves.new.share
+        self._tell(_told(f, g, self._reserves.new))
 
     def _signal(self, task: Task, ascent: Ascent) -> Signal:
         K = self.n_neighbors or FIRST_NEIGHBORS
@@ -159,11 +163,11 @@ class NNHGP(Estimator):
         self.kernel_densities_ = {"kernel": densities} if densities else {}
         return nearest.refined(task, found, self.n_neighbors, ascent)
 
-    def _judged(self, task: Task, signal: Signal) -> Array:
-        """The density of left-out rows by this f and a g that is learned from them alone."""
+    def _judged(self, task: Task, signal: Signal) -> tuple[Array, Array]:
+        """Densities of left-out rows by this f and a g that is learned from them alone; squared errors."""
         residuals = Residuals.of(task, signal, task.judged)
         found = scatter.begun(residuals, COMPARING, FIRST_NEIGHBORS, task.run)
-        return scatter.densities(residuals, found, task.run)
+        return scatter.densities(residuals, found, task.run), residuals.squares
 
     def _scatter(self, residuals: Residuals, ascent: Ascent, task: Task) -> Scatter:
         kernels = nearest.asked(self.noise_kernel)
@@ -192,14 +196,15 @@ class NNHGP(Estimator):
     def _moments(self, X: Array) -> Prediction:
         with runner(self.n_jobs) as run:
             mu, s2 = self._f.moments(X, run)
-            scale = self._g.moments(X, run)
-        prediction = Prediction.scaled(mu, s2, self._noise, self.floor_, scale)
+            g_mean, g_var = self._g.moments(X, run)
+            level, width, share, rare = self._reserves.of(self._f.holds(X, run))
+        prediction = Prediction.scaled(mu, s2, self._noise, (g_mean + level, width * g_var), share, rare)
         return self._mean.add_to(prediction, X)
 
 
-def _told(f: Signal, g: Scatter) -> dict[str, Array]:
-    """Parameters by the names under which estimators tell them."""
-    mean, s2_kg = g.values["mu0"], g.values["s2_k"]
+def _told(f: Signal, g: Scatter, reserve: Reserve) -> dict[str, Array]:
+    """Parameters by the names under which estimators tell them, g as it is believed."""
+    mean, s2_kg = g.values["mu0"] + reserve.level, g.values["s2_k"] * reserve.width
     return {
         "ell_f": f.values["ell"],
         "s2_kf": f.values["s2_k"] * np.exp(mean + 0.5 * s2_kg),

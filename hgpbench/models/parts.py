@@ -31,6 +31,8 @@ CLASSES: dict[str, str] = {
     "Tried": "fitting.start",
     "Correction": "fitting.basis_choice",
     "Belief": "fitting.calibration",
+    "Reserve": "fitting.reserve",
+    "Reserves": "fitting.reserve",
     "Rows": "experts.rows",
     "Experts": "experts.fit",
     "Lbfgs": "experts.optimizers",

@@ -77,3 +77,11 @@ def test_far_points_get_the_prior(distance: float) -> None:
     near = Neighbourhood.of(SEARD(1.3, np.array([0.5, 0.5])), X, y, np.full(60, 0.1), 20)
     mu, s2 = near.moments(np.array([[distance, -distance]]))
     assert_allclose((mu[0], s2[0]), (0.0, 1.3), rtol=1e-5)
+
+
+def test_points_that_are_among_the_rows_are_told() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(200, 3))
+    near = Neighbourhood.of(KERNELS["se"](1.0, np.array([0.3, 7.0, 1.1])), X, X[:, 0], np.ones(200), 5)
+    points = np.vstack([X[17], X[17] + [0.0, 0.0, 1e-9], X[3]])
+    np.testing.assert_array_equal(near.holds(points), [True, False, True])

@@ -130,6 +130,39 @@ def test_without_spread_of_g_the_mixture_is_the_normal():
     )
 
 
+RARE = (0.2, 7.0)  # a share, and its variance
+
+
+@pytest.mark.parametrize(("s2_f", "mu_g", "s2_g", "error"), CASES)
+def test_one_component_more_is_the_mixture_of_both(s2_f, mu_g, s2_g, error):
+    eps, s2_e = RARE
+    alone, normal = points(s2_f, mu_g, s2_g), (np.array([MU]), np.array([s2_e]))
+    y = np.array([-4.0, 0.3, MU, 1.1, 9.0])
+    usual, rare = predictive.mixture_logpdf(y, *alone), predictive.normal_logpdf(y, *normal)
+    np.testing.assert_allclose(
+        np.exp(predictive.mixture_logpdf(y, *alone, *RARE)),
+        (1 - eps) * np.exp(usual) + eps * np.exp(rare),
+        rtol=1e-12,
+    )
+    usual, rare = predictive.mixture_cdf(y, *alone), predictive.normal_cdf(y, *normal)
+    found = predictive.mixture_cdf(y, *alone, *RARE)
+    np.testing.assert_allclose(found, (1 - eps) * usual + eps * rare, rtol=1e-12)
+    for q in (1e-6, 0.025, 0.4, 0.9):
+        there = predictive.mixture_quantile(q, *alone, *RARE)
+        np.testing.assert_allclose(predictive.mixture_cdf(there, *alone, *RARE), q, rtol=1e-10)
+
+
+def test_its_crps_is_the_integral_of_the_squared_cdf_error():
+    latent = (*points(0.1, -2.0, 2.0), *RARE)
+
+    def squared(y: float, above: bool) -> float:
+        return (float(predictive.mixture_cdf(y, *latent)[0]) - above) ** 2
+
+    below = sum(quad(squared, a, b, (False,), limit=400)[0] for a, b in [(MU - 40, 0.3), (0.3, 1.3)])
+    above = sum(quad(squared, a, b, (True,), limit=400)[0] for a, b in [(1.3, 2.3), (2.3, MU + 40)])
+    assert float(predictive.mixture_crps(1.3, *latent)[0]) == pytest.approx(below + above, rel=2e-5)
+
+
 def test_normal_agrees_with_scipy_and_its_crps_with_integration():
     mu, s2 = np.array([0.3]), np.array([1.7])
     assert predictive.normal_logpdf(1.1, mu, s2) == pytest.approx(norm.logpdf(1.1, 0.3, 1.7**0.5))

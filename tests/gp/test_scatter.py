@@ -7,7 +7,15 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
-from hgpbench.gp.scatter import MEAN_LOG_CHI2, VAR_LOG_CHI2, first_responses, log_density, modes, responses
+from hgpbench.gp.scatter import (
+    MEAN_LOG_CHI2,
+    VAR_LOG_CHI2,
+    first_responses,
+    log_density,
+    modes,
+    reserved,
+    responses,
+)
 
 
 @pytest.mark.parametrize("s2", [1e-8, 0.3, 1.0, 4.0])
@@ -63,3 +71,21 @@ def test_responses_tell_the_scale_without_bias() -> None:
 
 def test_zeros_have_responses() -> None:
     assert np.isfinite(first_responses(np.array([0.0, 1.0, -2.0]))).all()
+
+
+def test_a_reserved_density_is_the_mixture_it_says() -> None:
+    rng = np.random.default_rng(6)
+    z, mu, s2, v = (
+        2.0 * rng.normal(size=30),
+        rng.normal(size=30),
+        rng.uniform(0.1, 2, 30),
+        rng.uniform(0.5, 2, 30),
+    )
+    values = {"level": np.array(0.3), "width": np.array(1.4), "odds": np.array(0.25), "rare": np.array(3.0)}
+    usual = np.exp(log_density(z, mu + 0.3, 1.4 * s2)[0])
+    expected = np.log(0.8 * usual + 0.2 * norm.pdf(z, scale=np.sqrt(3.0 / v))).sum()
+    found = reserved(z, mu, s2, v, values)
+    assert found.value == pytest.approx(expected, rel=1e-12)
+    for name, value in values.items():
+        up, down = (reserved(z, mu, s2, v, values | {name: value + step}).value for step in (1e-5, -1e-5))
+        assert float(found.grads[name]) == pytest.approx((up - down) / 2e-5, rel=1e-6)

@@ -1,0 +1,49 @@
+"""Which kernel of f is taken: the density of left-out rows decides among those that err no more than others."""
+
+import numpy as np
+import pytest
+
+from hgpbench.fitting.nearest import Signal, best_of
+
+KINDS = ("se", "matern12", "matern32")
+
+
+@pytest.mark.parametrize(
+    ("errors", "winner"),
+    [
+        ((1.0, 1.0, 1.0), "matern32"),  # the greatest density
+        ((1.0, 1.0, 1.3), "matern12"),  # which may not be bought with squared error
+        ((1.0, 1.2, 1.3), "se"),
+        ((1.0, 1.0, 1.005), "matern32"),  # but for a hundredth of it
+    ],
+)
+def test_density_decides_among_kernels_that_do_not_surely_err_more(errors, winner) -> None:
+    rng = np.random.default_rng(0)
+    common = rng.chisquare(1, 4000)
+    judged = {
+        kernel: (np.full(4000, density), error * common)
+        for kernel, density, error in zip(KINDS, (0.1, 0.2, 0.3), errors, strict=True)
+    }
+    found, densities = best_of(
+        KINDS, lambda kernel: Signal(kernel, {}, 5, evaluations=2), lambda signal: judged[signal.kernel]
+    )
+    assert found.kernel == winner
+    assert found.evaluations == 6
+    assert densities == pytest.approx({"se": 0.1, "matern12": 0.2, "matern32": 0.3})
+
+
+def test_errors_that_chance_may_explain_exclude_no_kernel() -> None:
+    plain = np.ones(4000)
+    other = plain.copy()
+    other[:5] += [100.0, 100.0, 100.0, -100.0, -100.0]  # more by a fortieth, give or take a twentieth
+    judged = {"se": (np.zeros(4000), plain), "matern12": (np.ones(4000), other)}
+    found, _ = best_of(
+        ("se", "matern12"), lambda kernel: Signal(kernel, {}, 5), lambda signal: judged[signal.kernel]
+    )
+    assert found.kernel == "matern12"
+
+
+def test_one_kernel_needs_no_judge() -> None:
+    found, densities = best_of(("se",), lambda kernel: Signal(kernel, {}, 5), lambda signal: 1 / 0)
+    assert found.kernel == "se"
+    assert densities == {}
