@@ -153,10 +153,15 @@ def refined(task: Task, found: Signal, n_neighbors: int | None, ascent: Ascent) 
 
 
 def once_more(task: Task, found: Signal, rows: int, ascent: Ascent, held: Collection[str] = ()) -> Signal:
-    """One round, on so many rows with FIRST_NEIGHBORS each, fewer with more."""
-    sample = task.learned(max(STARTED, rows * FIRST_NEIGHBORS // max(found.K, FIRST_NEIGHBORS)))
+    """One round, on a sample of the rows."""
+    sample = task.learned(affordable(rows, found.K))
     bound = task.bound(found.kernel, found.values, sample, found.K)
     return replace(found, values=ascent.climb(bound, found.values, len(sample), held=held))
+
+
+def affordable(rows: int, K: int) -> int:
+    """So many rows with FIRST_NEIGHBORS each, fewer with more."""
+    return max(STARTED, rows * FIRST_NEIGHBORS // max(K, FIRST_NEIGHBORS))
 
 
 def with_neighbours(task: Task, found: Signal) -> Signal:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from hgpbench.columns import Array
-from hgpbench.fitting.nearest import COMPARED, WORSE, Signal, Task
+from hgpbench.fitting.nearest import COMPARED, WORSE, Signal, Task, affordable
 from hgpbench.gp.leave_one_out import POSITIVE
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
@@ -33,7 +33,7 @@ def relearned(task: Task, found: Signal, max_iter: int) -> Signal:
 
     Left free that level would vanish where a few rows repeat others exactly: e^g has room for the rest.
     """
-    rows = task.learned(COMPARED)
+    rows = task.learned(affordable(COMPARED, found.K))
     layout = Layout.of(found.values, positive=POSITIVE).only(found.values.keys() - HELD)
     bound = objective(task.bound(found.kernel, found.values, rows, found.K), layout, held=found.values)
     result = lbfgs(bound, layout.pack(found.values), max_iter=max_iter)
