@@ -35,6 +35,7 @@ from hgpbench.la.factors import (
     solve_each,
 )
 from hgpbench.la.local import Places, local_products, local_sums
+from hgpbench.la.nearest import Lengths, nearest_of_all
 from hgpbench.la.products import (
     add_outer,
     add_transposed_times,
@@ -52,6 +53,7 @@ __all__ = [
     "MAX_JITTER",
     "Array",
     "Factor",
+    "Lengths",
     "Outer",
     "Panel",
     "Places",
@@ -80,6 +82,7 @@ __all__ = [
     "lower_times",
     "modulate",
     "modulate_symmetric",
+    "nearest_of_all",
     "rowdots",
     "scale_rows",
     "solve_each",
