@@ -58,10 +58,22 @@ def decay_(A: Array, size: float, scale: float, c1: float, c2: float, D: Array |
 
 
 FAR = 1e3  # an argument beyond which exp(-r) is zero, and so are its products with powers of r
+PIECE = 8_192  # numbers at a time, so that passes over them find them in the cache
 
 
 def _decay(A: Array, size: float, scale: float, c1: float, c2: float, D: Array | None) -> Array:
     """The same by numpy."""
+    if not A.flags.forc:
+        _decay_piece(A, size, scale, c1, c2, D)
+        return A
+    flat, slopes = A.ravel(order="K"), None if D is None else D.ravel(order="K")
+    for start in range(0, flat.size, PIECE):
+        piece = slice(start, start + PIECE)
+        _decay_piece(flat[piece], size, scale, c1, c2, None if slopes is None else slopes[piece])
+    return A
+
+
+def _decay_piece(A: Array, size: float, scale: float, c1: float, c2: float, D: Array | None) -> None:
     A *= -2.0 * scale
     np.maximum(A, 0.0, out=A)
     np.sqrt(A, out=A)
@@ -69,17 +81,31 @@ def _decay(A: Array, size: float, scale: float, c1: float, c2: float, D: Array |
     e = np.negative(r, out=D)
     np.exp(e, out=e)
     e *= size
-    powers = 1.0 + r * (c1 + c2 * r)
-    if D is None:
-        return np.multiply(powers, e, out=A)
+    if D is not None:
+        slopes = _slopes(r, c1, c2)
+    if c1 == 0.0:
+        A[...] = e
+    else:
+        powers = c1 * r if c2 == 0.0 else r * (c1 + c2 * r)
+        powers += 1.0
+        np.multiply(powers, e, out=A)
+    if D is not None:
+        slopes *= scale
+        D *= slopes
+
+
+def _slopes(r: Array, c1: float, c2: float) -> Array:
+    """Those of (1 + c1 r + c2 r^2) exp(-r), by -r^2 / 2, over exp(-r)."""
+    if c2 == 0.0 and c1 == 1.0:
+        return np.ones(1)
+    if c2 == 0.0 and c1 == 0.0:
+        return np.divide(1.0, r, out=np.zeros_like(r), where=r > 0.0)
     slopes = c1 - 2.0 * c2 + c2 * r
     if c1 != 1.0:
         pole = r == 0.0
         slopes += (1.0 - c1) / np.where(pole, np.inf, r)
         slopes[pole] = 0.0
-    np.multiply(powers, e, out=A)
-    D *= scale * slopes
-    return A
+    return slopes
 
 
 def scale_rows(V: Array, weights: Array, *, out: Array) -> Array:
@@ -112,7 +138,10 @@ def _modulate(W: Array, K: Array, D: Array) -> tuple[Array, Array]:
     covariances = slopes = np.empty(len(W))
     if D is not K:
         slopes = np.empty(len(W))
-        np.sum(W * K, axis=1, dtype=np.float64, out=covariances)
+        if W.dtype == np.float64:
+            covariances[...] = rowdots(W, K)
+        else:
+            np.sum(W * K, axis=1, dtype=np.float64, out=covariances)
     W *= D
     np.sum(W, axis=1, dtype=np.float64, out=slopes)
     return covariances, slopes
@@ -172,16 +201,19 @@ def add_sums(terms: Terms, panel: Panel, W: Array, out: Array, sums: RowSums) ->
         _add_woven(compiled, terms, panel, W, out, sums)
         return
     # Diagonals scale d + 2 columns of inputs instead of m of W.
-    sums.covariances[rows], _ = modulate(W, K, D)
-    parts = [(W, terms.weights[rows])]
+    sums.covariances[rows], row_sums = modulate(W, K, D)
+    parts, slopes = [(W, terms.weights[rows])], [terms.weights[rows] * row_sums]
     if terms.applied is not None:
-        parts.append((terms.P[rows], terms.applied[rows]))
+        P, applied = terms.P[rows], terms.applied[rows]
+        parts.append((P, applied))
+        if D is not K:
+            slopes.append(applied * P.sum(axis=1))
     for A, weights in parts:
         add_transposed_times(A, X_aug * weights[:, None], out=out)
     for left, right in terms.outer:
         out += right[:, None] * add_transposed_times(D, X_aug * left[rows, None], out=np.zeros_like(out))
     if D is not K:
-        sums.slopes[rows] = sum(weights * A.sum(axis=1) for A, weights in parts)
+        sums.slopes[rows] = sum(slopes)
         sums.outer[rows] = 0.0
         for left, right in terms.outer:
             sums.slopes[rows] += left[rows] * (D @ right)

@@ -133,6 +133,21 @@ def test_decay_and_its_slopes(way, kind, order):
     assert_allclose(D, slopes, rtol=1e-7)
 
 
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 0.0), (1.0, 0.0), (1.0, 1 / 3)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_large_matrix_is_the_same_by_pieces(way, c1, c2, order):
+    """Numpy's form goes piece by piece; the last one is short."""
+    A = np.asarray(-np.random.default_rng(3).uniform(0, 4, size=(3 * 61, 137)), order=order)
+    whole, slopes = A.copy(order="K"), np.empty_like(A)
+    elementwise.decay_(whole, 1.7, 3.0, c1, c2, slopes)
+    for part in (slice(0, 61), slice(61, 122), slice(122, 183)):
+        found, rates = A[part].copy(), np.empty_like(A[part].copy())
+        elementwise.decay_(found, 1.7, 3.0, c1, c2, rates)
+        assert_allclose(whole[part], found, rtol=1e-14)
+        assert_allclose(slopes[part], rates, rtol=1e-14)
+    assert A.size > 2 * elementwise.PIECE
+
+
 @pytest.mark.parametrize("kind", DECAYS)
 def test_decay_at_its_ends(way, kind):
     """A distance of zero, or below by round-off; far and infinitely far; not a number."""
