@@ -21,11 +21,14 @@ from hgpbench.bench.foreign import Address, is_local
 
 PROTOCOL = 1  # raise it when bench/execute.py feeds models otherwise: then every run is one of other code
 _SHARED = ("hgpbench.bench.estimators", "hgpbench.data.split", "hgpbench.scaling", "hgpbench.prediction")
+# Modules that cannot change a bit of a result. Those that carry questions to a cluster are tested to bring the
+# bits of one machine, whoever answers; what puts and answers questions (``pool``, owners, ``crew``) counts.
 _SILENT = {
     f"hgpbench.{name}"
     for name in (
         *("errors", "files", "units", "words", "cores", "shipped"),
         *("hdf5", "sealed", "models.parts", "models.saving"),
+        *("cluster", "experts.remote", "experts.desk"),
     )
 }
 _ROOT = Path(__file__).resolve().parents[2]  # what holds the folder hgpbench

@@ -61,6 +61,18 @@ def test_a_model_of_ours_is_its_file_and_what_that_imports(name: str) -> None:
     assert found.stands()
 
 
+@pytest.mark.parametrize("name", ["dvshgp", "rbcm"])
+def test_how_questions_travel_is_no_part_of_what_computes(name: str) -> None:
+    """Nor are other models, which came along with the version that workers compare."""
+    found = names(estimators.find(name).code)
+    assert not found & {"hgpbench", "hgpbench.cluster", "hgpbench.experts.remote", "hgpbench.experts.desk"}
+    assert {"hgpbench.experts.pool", "hgpbench.experts.crew"} <= found
+    assert {each for each in found if each.startswith("hgpbench.models.")} == {
+        "hgpbench.models.base",
+        f"hgpbench.models.{name}",
+    }
+
+
 def test_models_share_code_without_being_one() -> None:
     found = {name: estimators.find(name).code for name in MODELS}
     assert len({each.digest for each in found.values()}) == len(MODELS)
@@ -74,7 +86,7 @@ def test_every_module_that_a_model_loads_counts() -> None:
     for name, kind in MODELS.items():
         module = inspect.getmodule(kind)
         used = {getattr(value, "__module__", None) or "" for value in vars(module).values()}
-        ours = {each for each in used if each.startswith("hgpbench.") and each != "hgpbench.errors"}
+        ours = {each for each in used if each.startswith("hgpbench.")} - code._SILENT
         assert ours <= names(estimators.find(name).code), name
 
 
