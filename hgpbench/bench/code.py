@@ -21,8 +21,8 @@ from hgpbench.bench.foreign import Address, is_local
 
 PROTOCOL = 1  # raise it when bench/execute.py feeds models otherwise: then every run is one of other code
 _SHARED = ("hgpbench.bench.estimators", "hgpbench.data.split", "hgpbench.scaling", "hgpbench.prediction")
-# Modules that cannot change a bit of a result. Those that carry questions to a cluster are tested to bring the
-# bits of one machine, whoever answers; what puts and answers questions (``pool``, owners, ``crew``) counts.
+# Modules that cannot change a bit of a result. Those that carry questions to a cluster are tested to bring
+# the bits of one machine, whoever answers; what puts and answers them (``pool``, owners, ``crew``) counts.
 _SILENT = {
     f"hgpbench.{name}"
     for name in (
