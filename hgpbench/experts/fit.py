@@ -168,7 +168,7 @@ def _by_search(
         flat = layout.pack(start.values)
         return Fitted(search.climb(pool, M, flat, optimizer.max_iter, callback), start.tried)
     flat = layout.pack(recipe.authors)
-    return Fitted(search.paper(pool, M, flat, optimizer.max_iter, callback), ())
+    return Fitted(search.paper(pool, M, flat, optimizer, callback), ())
 
 
 def _by_passes(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hgpbench.fitting.checks import check_at_least
+from hgpbench.fitting.start import LAM
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,26 @@ class Lbfgs:
 class Paper:
     """The paper's conjugate gradients: "paper".
 
-    ``max_iter`` line searches, of which 30 in 100 go to lambda alone, and then the others to everything.
+    ``max_iter`` line searches, of which 30 in 100 go to lambda alone, and then the others to everything; in
+    one stage all of them go to everything. ``first_lambda`` is where every lambda starts.
     """
 
     max_iter: int = 100
+    first_lambda: float = LAM
+    stages: int = 2
 
     def __post_init__(self) -> None:
         check_at_least("max_iter", self.max_iter, 1)
+        check_at_least("first_lambda", self.first_lambda, 1e-3, float)
+        if isinstance(self.stages, bool) or self.stages not in (1, 2):
+            raise ValueError(f"stages={self.stages!r} is not allowed: it must be 1 or 2")
 
 
 Optimizer = Passes | Lbfgs | Paper
 WORDS: dict[str, type[Optimizer]] = {"natural": Passes, "lbfgs": Lbfgs, "paper": Paper}
 _TEXT = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
-_SETTING = re.compile(r"\s*(\w+)\s*=\s*(\w+)\s*")
+_SETTING = re.compile(r"\s*(\w+)\s*=\s*([\w.]+)\s*")
+_DECIMAL = re.compile(r"\d+\.\d*|\.\d+")
 
 
 def read(optimizer: str | Optimizer) -> Optimizer:
@@ -79,7 +87,7 @@ def write(optimizer: str | Optimizer) -> str:
     one = read(optimizer)
     word = next(word for word, kind in WORDS.items() if kind is type(one))
     settings = [
-        f"{field.name}={json.dumps(getattr(one, field.name))}"
+        f"{field.name}={_told(getattr(one, field.name))}"
         for field in fields(one)
         if getattr(one, field.name) != field.default
     ]
@@ -100,9 +108,16 @@ def _settings(word: str, text: str) -> dict[str, Any]:
     return settings
 
 
-def _value(text: str) -> int | str | None:
+def _told(value: object) -> str:
+    """A setting in text, 2 and 2.0 alike."""
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value)
+
+
+def _value(text: str) -> int | float | str | None:
     """A number, a truth or nothing, in Python's or in YAML's words; other text as it is, to be refused."""
     words = {"true": True, "false": False, "none": None, "null": None}
     if text.lower() in words:
         return words[text.lower()]
+    if _DECIMAL.fullmatch(text):
+        return float(text)
     return int(text) if text.isdecimal() else text

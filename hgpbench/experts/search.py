@@ -12,6 +12,7 @@ import numpy as np
 from hgpbench.columns import Array
 from hgpbench.experts.contribution import total
 from hgpbench.experts.expert import LOCAL, of_f
+from hgpbench.experts.optimizers import Paper
 from hgpbench.experts.owner import Owner
 from hgpbench.experts.pool import Each, Pool
 from hgpbench.fitting.vshgp import SHARE_ON_LAMBDA
@@ -33,9 +34,16 @@ class Ensemble:
     names: tuple[str, ...]
     moves_shared: bool
 
-    def start(self, flat: Array) -> Array:
-        """The vector at which things stand, given the shared parameters."""
-        return np.concatenate([flat if self.moves_shared else flat[:0], *self._parts()])
+    def start(self, flat: Array, lam: float | None = None) -> Array:
+        """The vector at which things stand, given the shared parameters; or with ``lam`` for every lambda.
+
+        Its logarithms end the part of each expert.
+        """
+        parts = self._parts()
+        if lam is not None:
+            for part, own in zip(parts, self.pool.ask(Owner.parts, self.numbers, ("lam",)), strict=True):
+                part[-own.size :] = np.log(lam)
+        return np.concatenate([flat if self.moves_shared else flat[:0], *parts])
 
     def objective(self, flat: Array) -> Objective:
         """The sum of the bounds as a function of the vector; ``flat`` where the shared ones are held."""
@@ -101,24 +109,29 @@ def climb(
 
 
 def paper(
-    pool: Pool[Owner], n_experts: int, flat: Array, max_iter: int, callback: Callback | None
+    pool: Pool[Owner], n_experts: int, flat: Array, recipe: Paper, callback: Callback | None
 ) -> OptimResult:
     """The paper's recipe: conjugate gradients on lambda, then on everything, with the mean tied to lambda."""
-    first = max(1, round(SHARE_ON_LAMBDA * max_iter))
+    everything = ("Xm", "Xu", "lam")
 
     def stage(names: tuple[str, ...], searches: int, before: OptimResult | None) -> OptimResult:
-        ensemble = Ensemble(pool, range(n_experts), names, moves_shared=before is not None)
+        ensemble = Ensemble(pool, range(n_experts), names, moves_shared=names == everything)
         done = 0 if before is None else before.iterations
 
         def report(step: int, _: int | None, value: float) -> None:
             if callback is not None:
-                callback(done + step, max_iter, value)
+                callback(done + step, recipe.max_iter, value)
 
-        objective, start = ensemble.objective(flat), ensemble.start(flat)
-        run = conjugate_gradients(objective, start, line_searches=searches, callback=report)
+        start = ensemble.start(flat, recipe.first_lambda if before is None else None)
+        run = conjugate_gradients(ensemble.objective(flat), start, line_searches=searches, callback=report)
+        if run.outcome == "failed":
+            return run
         return replace(run, x=ensemble.adopt(run.x, flat), evaluations=n_experts * run.evaluations)
 
+    if recipe.stages == 1:
+        return stage(everything, recipe.max_iter, None)
+    first = max(1, round(SHARE_ON_LAMBDA * recipe.max_iter))
     lambdas = stage(("lam",), first, None)
     if lambdas.outcome == "failed":
         return lambdas
-    return lambdas.then(stage(("Xm", "Xu", "lam"), max(1, max_iter - first), lambdas))
+    return lambdas.then(stage(everything, max(1, recipe.max_iter - first), lambdas))

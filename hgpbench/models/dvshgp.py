@@ -65,7 +65,8 @@ class DVSHGP(Estimator):
         about the noise alone.
         "lbfgs", for ``Lbfgs()``: L-BFGS on everything, at most ``max_iter`` iterations (100). "paper", for
         ``Paper()``: conjugate gradients as in the paper, ``max_iter`` line searches (100), 30 in 100 on
-        lambda first, then on everything. Settings are those of ``Passes(n_passes=20, guard=False)``, or text
+        lambda first, then on everything; with ``stages=1`` all at once. There every lambda starts from
+        ``first_lambda`` (0.5). Settings are those of ``Passes(n_passes=20, guard=False)``, or text
         as in "natural(n_passes=20, guard=false)".
     n_restarts : int, default=3
         Of a grid of first values, how many of the best are climbed from for some iterations; the best of all
