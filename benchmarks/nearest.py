@@ -31,7 +31,7 @@ from hgpbench.cores import thread_variables
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
 from hgpbench.errors import DataError
-from hgpbench.gp.neighbours import Search
+from hgpbench.gp.search import Search
 from hgpbench.metrics import score
 from hgpbench.models import NNGP, NNHGP
 

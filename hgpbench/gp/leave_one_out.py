@@ -12,10 +12,11 @@ from functools import partial
 import numpy as np
 
 from hgpbench.gp.kernels import Family
-from hgpbench.gp.neighbours import Conditioned, Search, pieces
+from hgpbench.gp.neighbours import Conditioned, pieces
 from hgpbench.gp.params import Bound
 from hgpbench.gp.predictive import normal_logpdf
 from hgpbench.gp.scatter import log_density
+from hgpbench.gp.search import Search
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.la import JITTER, Array, Places
 

@@ -10,105 +10,37 @@ covariances with them, b = A^-1 y_N and a = A^-1 k,
 
 so that a bound's derivatives by mu and s2 of each point lead to those by the kernel's parameters in K^2 d
 flops beside the K^3 / 3 of the factor. Points are independent of each other: neither their order, nor how
-they are cut into pieces, nor who computes which, changes a bit; but which of rows as near as each other are
-among the K is left to the search.
+they are cut into pieces, nor who computes which, changes a bit.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from hgpbench.gp.kernels import Stationary
+from hgpbench.gp.search import Helpers, Search
 from hgpbench.gp.tasks import Run, serially
 from hgpbench.la import (
     JITTER,
     Array,
-    Lengths,
     Places,
     local_products,
     local_sums,
-    nearest_of_all,
     solve_each,
 )
 
 CHUNK = 1_500_000  # bytes for the matrices of some points: larger ones would leave the caches
 FEWEST_POINTS = 4  # at a time: with fewer, calls would take longer than they compute
-SEARCHED = 1_024  # points whose neighbours one task looks for
-LEAF = 32  # rows in a leaf of the tree
-PROBED, NEAR = 16, 50  # rows that tell how far off so many others are
-MANY, FAR = 20_000, 1.2  # from so many rows and standard deviations on, a tree leaves next to nothing out
-FEW = 16  # points, for which products are too thin to be quick
+BLOCK = 4_000_000  # neighbours that are known at a time
 
 
 def pieces(n: int, K: int) -> Iterator[slice]:
     """``n`` points in parts whose matrices take about ``CHUNK`` bytes, with K rows near each."""
     points = max(FEWEST_POINTS, CHUNK // (8 * K * (K + 8)))
     return (slice(start, min(start + points, n)) for start in range(0, n, points))
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """Rows ``X`` (n, d), in lengthscales, among which the nearest are looked for; exactly.
-
-    By a k-d tree; for many points among many rows whose inputs vary alike, by all distances.
-    """
-
-    X: Array
-
-    @cached_property
-    def _tree(self) -> KDTree:
-        # Cut at midpoints and not balanced: built in half the time, searched in less.
-        return KDTree(self.X, leafsize=LEAF, balanced_tree=False, compact_nodes=False)
-
-    @cached_property
-    def _all(self) -> Lengths | None:
-        """What distances to all rows are made from; None where the tree is quicker.
-
-        It cuts one input at a time, and leaves nothing out where the nearest rows lie as far off as inputs
-        vary: with ten inputs alike and 100,000 rows the products take a fifth of its time, with twenty a
-        twenty-fifth.
-        """
-        n = len(self.X)
-        if n < MANY:
-            return None
-        reach, _ = self._tree.query(self.X[:: n // PROBED], [NEAR])
-        crowded = np.median(reach) > FAR * self.X.std(axis=0).max()
-        return Lengths.of(self.X) if crowded else None
-
-    def __getstate__(self) -> dict[str, Array]:
-        """The rows alone: what they are searched by is made again faster than it is read."""
-        return {"X": self.X}
-
-    def nearest(self, points: Array, K: int, run: Run = serially) -> Places:
-        """The K rows nearest to each point (s, d), the nearest first: (s, K); no more than there are."""
-        K, tree = min(K, len(self.X)), self._tree
-        rows = None if len(points) < FEW else self._all
-        near = np.empty((len(points), K), dtype=np.int64)
-
-        def look(part: slice) -> None:
-            if rows is None:
-                near[part] = tree.query(points[part], K)[1].reshape(-1, K)
-            else:
-                near[part] = nearest_of_all(rows, points[part], K)
-
-        run([partial(look, part) for part in _parts(len(points))])
-        return near
-
-    def others(self, rows: Places, K: int, run: Run = serially) -> Places:
-        """The K rows nearest to each of these rows (s,), without itself: (s, K)."""
-        near = self.nearest(self.X[rows], K + 1, run)
-        is_self = near == rows[:, None]
-        # Where more copies of a row than neighbours hide the row itself, the last of them goes.
-        is_self[~is_self.any(axis=1), -1] = True
-        return np.ascontiguousarray(near[~is_self].reshape(len(rows), -1))
-
-
-def _parts(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + SEARCHED, n)) for start in range(0, n, SEARCHED))
 
 
 class LocalGrad(NamedTuple):
@@ -200,7 +132,11 @@ class Neighbourhood:
     def moments(self, Xs: Array, run: Run = serially) -> tuple[Array, Array]:
         """Mean and variance of the function at points ``Xs`` (s, d), each (s,)."""
         points = Xs / self.kernel.ell
-        return self.given(points, self.search.nearest(points, self.K, run), run)
+
+        def near(part: slice) -> Places:
+            return self.search.nearest(points[part], self.K, run)
+
+        return self._given(points, near, run)
 
     def holds(self, Xs: Array, run: Run = serially) -> Array:
         """Whether one of the rows has the same inputs as each point, (s,)."""
@@ -209,16 +145,29 @@ class Neighbourhood:
 
     def left_out(self, rows: Places, run: Run = serially) -> tuple[Array, Array]:
         """The same moments at these rows (s,), each without itself."""
-        return self.given(self.search.X[rows], self.search.others(rows, self.K, run), run)
+        return self._given(self.search.X[rows], lambda part: self.search.others(rows[part], self.K, run), run)
 
-    def given(self, points: Array, near: Places, run: Run = serially) -> tuple[Array, Array]:
-        """The same at points in lengthscales from the rows named."""
+    def _given(self, points: Array, near: Callable[[slice], Places], run: Run) -> tuple[Array, Array]:
+        """The same at points in lengthscales from the rows ``near`` some of them."""
         mu, s2 = np.empty(len(points)), np.empty(len(points))
-        y = self.y - self.mean
-
-        def condition(part: slice) -> None:
-            found = Conditioned.of(self.kernel, self.search.X, y, self.r, near[part], points[part], False)
-            mu[part], s2[part] = self.mean + found.mu, found.s2
-
-        run([partial(condition, part) for part in pieces(len(points), near.shape[1])])
+        y, most = self.y - self.mean, max(1, BLOCK // self.K)
+        for start in range(0, len(points), most):
+            part = slice(start, start + most)
+            known = self.kernel, self.search.X, y, self.r, near(part), points[part]
+            found = run.conditioned(*known) if isinstance(run, Helpers) else conditioned(*known, run)
+            mu[part], s2[part] = self.mean + found[0], found[1]
         return mu, s2
+
+
+def conditioned(
+    kernel: Stationary, X: Array, y: Array, r: Array, near: Places, points: Array, run: Run = serially
+) -> tuple[Array, Array]:
+    """Moments of the function at some points given the rows near each, by pieces; see ``Conditioned.of``."""
+    mu, s2 = np.empty(len(points)), np.empty(len(points))
+
+    def condition(part: slice) -> None:
+        found = Conditioned.of(kernel, X, y, r, near[part], points[part], False)
+        mu[part], s2[part] = found.mu, found.s2
+
+    run([partial(condition, part) for part in pieces(len(points), near.shape[1])])
+    return mu, s2

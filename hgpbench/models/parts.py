@@ -38,7 +38,7 @@ CLASSES: dict[str, str] = {
     "Lbfgs": "experts.optimizers",
     "Paper": "experts.optimizers",
     "Passes": "experts.optimizers",
-    "Search": "gp.neighbours",
+    "Search": "gp.search",
     "Neighbourhood": "gp.neighbours",
 }
 """Frozen dataclasses, named tuples and kernels, each with its module."""

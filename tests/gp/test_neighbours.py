@@ -7,10 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.fitting.threads import runner
-from hgpbench.gp import neighbours
 from hgpbench.gp.kernels import KERNELS, SEARD, KernelName
-from hgpbench.gp.neighbours import Neighbourhood, Search
-from hgpbench.la import nearest
+from hgpbench.gp.neighbours import Neighbourhood
 from tests.models.zoo import draw
 
 
@@ -52,16 +50,6 @@ def test_neighbours_are_the_nearest_in_lengthscales() -> None:
         assert_allclose((mu[i], s2[i]), np.ravel(alone), rtol=1e-9)
 
 
-def test_others_are_without_the_row_itself_however_many_copies_it_has() -> None:
-    X = np.concatenate([np.zeros((9, 1)), np.arange(1.0, 6.0)[:, None]])
-    rows = np.array([0, 8, 9])
-    near = Search(X).others(rows, 4)
-    assert near.shape == (3, 4)
-    assert not (near == rows[:, None]).any()
-    assert all(set(near[place]) <= set(range(9)) for place in (0, 1))
-    assert Search(X).others(rows, 100).shape == (3, len(X) - 1)
-
-
 def test_threads_and_pickling_change_no_bit() -> None:
     X, y = draw(300)
     near = Neighbourhood.of(SEARD(1.0, np.array([0.4, 0.7])), X, y, np.full(300, 0.1), 12)
@@ -87,48 +75,3 @@ def test_points_that_are_among_the_rows_are_told() -> None:
     near = Neighbourhood.of(KERNELS["se"](1.0, np.array([0.3, 7.0, 1.1])), X, X[:, 0], np.ones(200), 5)
     points = np.vstack([X[17], X[17] + [0.0, 0.0, 1e-9], X[3]])
     np.testing.assert_array_equal(near.holds(points), [True, False, True])
-
-
-@pytest.mark.parametrize(("rows", "K"), [(64, 10), (64, 100), (5000, 10)])
-@pytest.mark.parametrize("shift", [0.0, 1e6])
-def test_all_distances_find_what_a_tree_finds(
-    rows: int, K: int, shift: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In one block of rows, in many, and with more neighbours than a block has rows."""
-    monkeypatch.setattr(nearest, "ROWS", rows)
-    monkeypatch.setattr(nearest, "POINTS", 7)
-    monkeypatch.setattr(neighbours, "MANY", 500)
-    rng = np.random.default_rng(5)
-    X, points = shift + rng.normal(size=(900, 12)), shift + rng.normal(size=(40, 12))
-    points[:5] = X[:5]
-    found = Search(X)
-    assert found._all is not None
-    near = found.nearest(points, K)
-    squares = np.square(X[None] - points[:, None]).sum(axis=2)
-    assert_array_equal(near, np.argsort(squares, axis=1)[:, :K])
-    with runner(3) as run:
-        assert_array_equal(found.nearest(points, K, run), near)
-    assert_array_equal(found.nearest(points[:2], K), near[:2])
-
-
-def test_others_by_all_distances_are_without_the_row_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "MANY", 500)
-    X = np.random.default_rng(6).normal(size=(800, 15))
-    X[100:112] = X[0]
-    found, rows = Search(X), np.arange(0, 800, 4)
-    assert found._all is not None
-    near = found.others(rows, 5)
-    assert not (near == rows[:, None]).any()
-    assert set(near[rows == 100][0]) <= {0, *range(101, 112)}
-
-
-def test_all_distances_are_for_inputs_that_vary_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tree is quick where few inputs matter, where rows lie in clusters, and among few rows."""
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(3000, 15))
-    assert Search(X)._all is None
-    monkeypatch.setattr(neighbours, "MANY", 1000)
-    assert Search(X)._all is not None
-    assert Search(X * 0.5 ** np.arange(15))._all is None
-    assert Search(X[:, :3].copy())._all is None
-    assert Search(X[rng.integers(20, size=3000)] + 1e-3 * X)._all is None
