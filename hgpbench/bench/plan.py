@@ -195,7 +195,8 @@ def _source(experiment: Experiment) -> Source:
     try:
         return open_source(experiment.dataset, experiment.variant)
     except DataError as error:
-        raise ConfigError(f"{experiment.document.where(('dataset',))}: dataset: {error}") from None
+        place = ".".join(map(str, experiment.place))
+        raise ConfigError(f"{experiment.document.where(experiment.place)}: {place}: {error}") from None
 
 
 def _split(experiment: Experiment, source: Source) -> Split:

@@ -77,12 +77,13 @@ def run(
     from hgpbench.bench import forks
 
     check_json(as_json, dry_run)
-    experiments = [config.load(name, quick) for name in configs]
+    experiments = [each for name in configs for each in config.load_all(name, quick)]
     wanted = chosen_cluster(jobs, cluster, scheduler_file, tls_ca, tls_cert, tls_key)
     # Loads the heavy libraries beside us.
     server = None if dry_run or wanted is not None else forks.warm()
     from hgpbench.bench.campaign import Options, prepare
     from hgpbench.commands import campaigns
+    from hgpbench.commands.imports import imported
     from hgpbench.commands.show import show_plans
 
     options = Options(
@@ -98,7 +99,7 @@ def run(
         known=known_runs(known),
     )
     # Every experiment is checked before any of them starts.
-    prepared = [prepare(experiment, options) for experiment in experiments]
+    prepared = [prepare(imported(experiment), options) for experiment in experiments]
     place = server or wanted
     if dry_run or place is None:
         show_plans(prepared, as_json)

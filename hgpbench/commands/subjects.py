@@ -2,28 +2,24 @@
 
 import os
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from hgpbench import shipped
 from hgpbench.bench import halving, overlap
 from hgpbench.bench.entrants import ENTRANTS
 from hgpbench.bench.estimators import SHIPPED
 from hgpbench.bench.halving import FEWEST_ROWS
 from hgpbench.commands.tables import asks_nothing
-from hgpbench.data import store
 from hgpbench.data.frames.choices import Choices
-from hgpbench.data.names import data_folder, is_openml, stored_path
-from hgpbench.data.own import import_table, name_for
+from hgpbench.data.names import expanded, is_openml
+from hgpbench.data.own import bring
 from hgpbench.data.source import Source, open_source, parse_name
 from hgpbench.data.split import Split
 from hgpbench.errors import ConfigError, DataError
 from hgpbench.words import listed, nearest
 
 Order = Mapping[str, str]  # by: or time: a column
-SCRATCH = "table"
 MOST_INPUTS = 20  # whose names are shown
 
 
@@ -42,17 +38,13 @@ class Subject:
 
 def find(table: str, target: str | None, name: str | None, choices: Choices, split: Order) -> Subject:
     """Import a table, or look up a dataset."""
-    if not (is_openml(table) or Path(table).is_file()):
+    if not (is_openml(table) or expanded(table).is_file()):
         return _stored(table, target, name, choices, split)
     choices = _with_order(choices, split)
-    with tempfile.TemporaryDirectory(prefix="hgpbench-") as scratch:
-        result = import_table(table, SCRATCH, target, choices=choices, folder=Path(scratch))
-        called = _named(table, name, store.describe(stored_path(Path(scratch), SCRATCH, None)).sha256)
-        if not stored_path(data_folder(), called, None).is_file():
-            import_table(table, called, target, choices=choices)
-    source = open_source(called)
+    result = bring(table, target, choices=choices, name=name)
+    source = open_source(result.name)
     inputs = f"inputs: {listed(source.columns, MOST_INPUTS)}"
-    return _subject(called, called, source, split, (inputs, *result.notes))
+    return _subject(result.name, result.name, source, split, (inputs, *result.notes))
 
 
 def _stored(table: str, target: str | None, name: str | None, choices: Choices, split: Order) -> Subject:
@@ -72,19 +64,6 @@ def _with_order(choices: Choices, split: Order) -> Choices:
     if column is None or choices.inputs is None or column in choices.inputs:
         return choices
     return replace(choices, inputs=(*choices.inputs, column))
-
-
-def _named(table: str, name: str | None, sha256: str) -> str:
-    """The name of the dataset: that of the file, and another one where that has other content already."""
-    called = name or name_for(table)
-    if shipped.find("datasets", called) is not None:
-        called = f"my-{called}"
-    stored = stored_path(data_folder(), called, None)
-    if not stored.is_file() or store.describe(stored).sha256 == sha256:
-        return called
-    if name is not None:
-        raise DataError(f"{stored}: has other content; choose another --name")
-    return f"{called}-{sha256[:6]}"
 
 
 def reading(choices: Choices) -> str:

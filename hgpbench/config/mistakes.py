@@ -57,8 +57,16 @@ def explain(document: Document, error: ValidationError) -> str:
 
 def keys(location: tuple[Key, ...] = ()) -> list[str]:
     """The keys that a mapping at this place may have."""
-    mapping = _MAPPINGS.get(".".join(map(str, location)), ExperimentConfig)
+    mapping = _MAPPINGS.get(".".join(map(str, _as_one(location))), ExperimentConfig)
     return list(mapping.model_fields)
+
+
+def _as_one(location: tuple[Key, ...]) -> tuple[Key, ...]:
+    """The place of one of several datasets as that of a single one."""
+    for before in ((), ("quick",)):
+        if location[: len(before) + 1] == (*before, "datasets") and len(location) > len(before) + 1:
+            return (*before, "dataset", *location[len(before) + 2 :])
+    return location
 
 
 def _in_file(document: Document, location: tuple[Key, ...]) -> tuple[Key, ...]:
@@ -72,6 +80,7 @@ def _in_file(document: Document, location: tuple[Key, ...]) -> tuple[Key, ...]:
 
 def _describe(location: tuple[Key, ...]) -> str:
     """What a key may hold, in words."""
+    location = _as_one(location)
     location = location[1:] if location[:2] in {("quick", "models"), ("quick", "sweep")} else location
     if location[:1] == ("models",) and len(location) > 1:
         return "a mapping of parameters, or nothing" if len(location) == 2 else PARAMETER

@@ -56,11 +56,18 @@ Given = (
     | Annotated[list[Any], AfterValidator(_object)]
 )
 Name = Annotated[str, Field(pattern=_NAME, max_length=80)]
-DatasetName = Name | Annotated[str, Field(pattern=r"^[^:\s]+:[^:\s]+$")]
+DatasetName = (
+    Name | Annotated[str, Field(pattern=r"^[^:\s]+:[^:\s]+$")] | Annotated[str, Field(pattern=r"[./]")]
+)
 Repeats = Annotated[int, Field(ge=1, le=1000)]
 
-_DATASET = "NAME, NAME:VARIANT, or a mapping with name and variant"
+_DATASET = "NAME, NAME:VARIANT, the path of a table, or a mapping with name and variant, or path and target"
 _REPEATS = "a number from 1 to 1000; seeds are 0 to repeats-1"
+
+
+_COLUMNS = "a list of names of columns"
+_DATASETS = "a list of what dataset: may be, two at least, none of them twice"
+Columns = list[Annotated[str, Field(min_length=1)]]
 
 
 class _Strict(BaseModel):
@@ -107,10 +114,55 @@ class SplitConfig(_Strict):
 
 
 class DatasetConfig(_Strict):
-    """A dataset by name and, where its card offers several, by variant."""
+    """A dataset by name and, where its card offers several, by variant; or a table by its path.
 
-    name: Name
+    What says how a table is read has the names and the words of ``data.frames.choices.Choices``.
+    """
+
+    name: Name | None = None
     variant: Name | None = None
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="a file with a table, from the folder of this file or the working folder"
+    )
+    target: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None, description="the column to predict"
+    )
+    inputs: Columns | None = Field(default=None, description=_COLUMNS)
+    drop: Columns = Field(default=[], description=_COLUMNS)
+    keep_index: bool = Field(default=False, description="true keeps columns that only count rows")
+    missing: Literal["error", "drop", "mean", "flag"] = Field(
+        default="error", description="error, drop, mean or flag"
+    )
+    na: list[str] = Field(default=[], description="a list of cells that count as missing")
+    categories: Columns = Field(default=[], description=_COLUMNS)
+    max_categories: Annotated[int, Field(ge=2)] = Field(default=20, description="a number from 2 on")
+    rare: Literal["refuse", "pool"] = Field(default="refuse", description="refuse or pool")
+    date_parts: list[str] = Field(default=[], description="a list, such as [month, weekday]")
+    date_order: Literal["day", "month"] | None = Field(default=None, description="day or month")
+    header: bool | None = Field(default=None, description="true or false")
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
+        default=None, description="one character"
+    )
+    decimal: Literal[".", ","] | None = Field(default=None, description="'.' or ','")
+    encoding: str = Field(default="utf-8", description="the name of an encoding of text")
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> "DatasetConfig":
+        if (self.name is None) == (self.path is None):
+            raise ValueError("should have name, or path and target: one of them")
+        own = self.model_fields_set & ({"variant"} if self.path else set(self.reading()) | {"target"})
+        if own:
+            raise ValueError(
+                f"{min(own)}: is for a dataset with a {'name' if self.path else 'path'}; leave it out"
+            )
+        return self
+
+    def reading(self) -> dict[str, Any]:
+        """How a table is read: the fields of ``Choices``."""
+        return self.model_dump(exclude={"name", "variant", "path", "target"})
+
+
+Datasets = Annotated[list[DatasetName | DatasetConfig], Field(min_length=2)]
 
 
 class Limits(_Strict):
@@ -136,15 +188,22 @@ class QuickConfig(_Strict):
     """What ``--quick`` changes so that the experiment ends in minutes; its results have their own folder."""
 
     dataset: DatasetName | DatasetConfig | None = Field(default=None, description=_DATASET)
+    datasets: Datasets | None = Field(default=None, description=_DATASETS)
     split: SplitConfig | None = Field(default=None, description="a mapping with train and test")
     repeats: Repeats | None = Field(default=None, description=_REPEATS)
     models: Parameters = Field(default={}, description="label: parameters to change or add")
     sweep: dict[Name, Sweep] = Field(default={}, description="label: the sweep to make instead")
     leave_out: list[Name] = Field(default=[], description="a list of labels that are not run")
 
+    @model_validator(mode="after")
+    def _has_data_once(self) -> "QuickConfig":
+        if self.dataset is not None and self.datasets is not None:
+            raise ValueError("should have dataset or datasets, not both")
+        return self
+
 
 class ExperimentConfig(_Strict):
-    """One experiment: a dataset, a split, and the models to compare on it."""
+    """One experiment: a dataset, or several in turn, a split, and the models to compare on it."""
 
     name: Name = Field(
         description="letters, digits and . _ + -; names the folder of the experiment's results"
@@ -152,7 +211,8 @@ class ExperimentConfig(_Strict):
     title: str = Field(
         default="", max_length=200, description="up to 200 characters for the report's heading"
     )
-    dataset: DatasetName | DatasetConfig = Field(description=_DATASET)
+    dataset: DatasetName | DatasetConfig | None = Field(default=None, description=_DATASET)
+    datasets: Datasets | None = Field(default=None, description=_DATASETS)
     split: SplitConfig | Literal["published"] | None = Field(
         default=None,
         description="a mapping with train and test, 'published', or nothing for the paper's split",
@@ -176,6 +236,12 @@ class ExperimentConfig(_Strict):
         if value.lower() in _RESERVED:
             raise ValueError(f"{value!r} is the name of a folder that results/ already has; choose another")
         return value
+
+    @model_validator(mode="after")
+    def _has_data(self) -> "ExperimentConfig":
+        if (self.dataset is None) == (self.datasets is None):
+            raise ValueError("should have dataset, or datasets with a list of several: one of them")
+        return self
 
 
 def json_schema() -> dict[str, Any]:

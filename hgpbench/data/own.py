@@ -1,8 +1,11 @@
 """One's own data: a table of any kind becomes a dataset like any other."""
 
+import hashlib
+import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -12,11 +15,11 @@ from hgpbench.data import store
 from hgpbench.data.cards import FALLBACK_SPLIT
 from hgpbench.data.fetch import FetchResult, result_of
 from hgpbench.data.frames.choices import Choices
-from hgpbench.data.frames.preprocessing import Preprocessing
+from hgpbench.data.frames.preprocessing import FORMAT, Preprocessing
 from hgpbench.data.frames.reading import Given, opened
 from hgpbench.data.frames.survey import Learnt, learn
 from hgpbench.data.frames.table import Table
-from hgpbench.data.names import data_folder, find_stored, is_name, parse_name, stored_path
+from hgpbench.data.names import data_folder, find_stored, is_name, is_openml, parse_name, stored_path
 from hgpbench.data.workspace import workspace
 from hgpbench.errors import DataError
 from hgpbench.words import listed
@@ -46,15 +49,74 @@ def import_table(
         raise DataError(f"{stored}: a dataset of that name exists; choose another --name, or use --force")
     expected = () if target is None else (target, *(choices.inputs or ()))
     with workspace(stored), opened(given, choices, expected) as table:
-        chosen = target or table.target
-        if chosen is None:
-            raise DataError(
-                f"{table.label}: name the column to predict with --target; it has {listed(table.columns)}"
-            )
+        chosen = _target(table, target)
         learnt = learn(table, chosen, choices)
-        source = "a frame" if isinstance(given, pd.DataFrame) else str(given)
-        described = _write(stored, table, learnt, _about(name, variant, table, title, source, learnt.plan))
-    return result_of("written", stored, described, start, _notes(learnt, described))
+        about = store.About(
+            name=name,
+            variant=variant,
+            title=title or f"Own data from {table.label}",
+            licence="not stated",
+            citation="not stated",
+            notes="\n".join(_notes(learnt)),
+            source="a frame" if isinstance(given, pd.DataFrame) else str(given),
+            raw_sha256=f"{table.raw_sha256}  {table.label}",
+            split=FALLBACK_SPLIT,
+            preprocessing=learnt.plan.to_json(),
+            asked=_hash(table, chosen, choices),
+        )
+        described = _write(stored, table, learnt, about)
+    dropped = learnt.rows - described.rows
+    lost = [f"{dropped:,} rows with missing values dropped"] if dropped else []
+    return result_of("written", stored, described, start, (*_notes(learnt), *lost))
+
+
+def bring(
+    given: str | Path,
+    target: str | None = None,
+    *,
+    choices: Choices | None = None,
+    name: str | None = None,
+    folder: Path | None = None,
+) -> FetchResult:
+    """A table as a dataset: stored once for the same content, target and way of reading it.
+
+    It is called after its file; where that name has other content already, its hash is added to it.
+    """
+    start = time.perf_counter()
+    choices = choices or Choices()
+    with opened(given, choices, () if target is None else (target, *(choices.inputs or ()))) as table:
+        asked = _hash(table, _target(table, target), choices)
+    called = name or name_for(given)
+    if shipped.find("datasets", called) is not None:
+        called = f"my-{called}"
+    for each in (called, f"{called}-{asked[:6]}"):
+        stored = find_stored(folder or data_folder(), each, None)
+        if not stored.is_file():
+            return import_table(given, each, target, choices=choices, folder=folder)
+        described = store.describe(stored)
+        if described.about.asked == asked:
+            return result_of("present", stored, described, start, tuple(described.about.notes.splitlines()))
+        if name is not None:
+            break
+    raise DataError(f"{stored}: has other content than {given}; choose another --name")
+
+
+def _target(table: Table, asked: str | None) -> str:
+    chosen = asked or table.target
+    if chosen is None:
+        raise DataError(
+            f"{table.label}: name the column to predict with --target; it has {listed(table.columns)}"
+        )
+    return chosen
+
+
+def _hash(table: Table, target: str, choices: Choices) -> str:
+    """Of a file's content and of how it is to be read; "" for a frame, which has no name to find it by."""
+    content = table.raw_sha256 or (table.label if is_openml(table.label) else "")
+    if not content:
+        return ""
+    body = json.dumps([FORMAT, content, target, asdict(choices)], sort_keys=True)
+    return hashlib.sha256(body.encode()).hexdigest()
 
 
 def import_openml(
@@ -105,30 +167,11 @@ def _write(stored: Path, table: Table, learnt: Learnt, about: store.About) -> st
         ) from None
 
 
-def _about(
-    name: str, variant: str | None, table: Table, title: str | None, source: str, plan: Preprocessing
-) -> store.About:
-    return store.About(
-        name=name,
-        variant=variant,
-        title=title or f"Own data from {table.label}",
-        licence="not stated",
-        citation="not stated",
-        notes="",
-        source=source,
-        raw_sha256=f"{table.raw_sha256}  {table.label}",
-        split=FALLBACK_SPLIT,
-        preprocessing=plan.to_json(),
-    )
-
-
-def _notes(learnt: Learnt, described: store.Description) -> tuple[str, ...]:
-    dropped = learnt.rows - described.rows
-    lost = [f"{dropped:,} rows with missing values dropped"] if dropped else []
+def _notes(learnt: Learnt) -> tuple[str, ...]:
     filled = []
     if learnt.plan.missing in ("mean", "flag") and learnt.wanting:
         filled = [f"missing cells of {listed(learnt.wanting, _SHOWN)} are filled with the mean"]
-    return (*learnt.notes, *filled, *lost)
+    return (*learnt.notes, *filled)
 
 
 def _checked_name(name: str) -> str:

@@ -24,7 +24,8 @@ FORMAT = 1
 NO_ROW = "no row is left"
 PUBLISHED_TEST = "published_test"
 _CHUNK_BYTES = 1 << 20
-_NO_WORDS = ("split", "variant", "preprocessing")  # fields of About that are no words for a reader
+_OWN = ("preprocessing", "asked")  # fields of About that only a table of the user's has
+_NO_WORDS = ("split", "variant", *_OWN)  # fields of About that are no words for a reader
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class About:
     raw_sha256: str  # of the raw file after decompression; of several, one per line
     split: Split
     preprocessing: str = ""  # of a table of the user's: how it was read, as JSON
+    asked: str = ""  # hash of its file and of how it was to be read
 
 
 @dataclass(frozen=True)
@@ -245,8 +247,8 @@ def _description(file: Any) -> Description:
         )
     split = Split(**json.loads(stored["split"]))
     texts = {item.name: str(stored[item.name]) for item in fields(About) if item.name not in _NO_WORDS}
-    preprocessing = str(stored.get("preprocessing", ""))
-    about = About(**texts, variant=str(stored["variant"]) or None, split=split, preprocessing=preprocessing)
+    own = {name: str(stored.get(name, "")) for name in _OWN}
+    about = About(**texts, variant=str(stored["variant"]) or None, split=split, **own)
     return Description(
         about=about,
         columns=columns,
@@ -274,9 +276,8 @@ def _check_rows_of(published: Any, rows: int) -> None:
 def _to_attributes(described: Description) -> dict[str, Any]:
     about = described.about
     texts = [item.name for item in fields(About) if item.name not in _NO_WORDS]
-    own = {"preprocessing": about.preprocessing} if about.preprocessing else {}
     return {
-        **own,
+        **{name: getattr(about, name) for name in _OWN if getattr(about, name)},
         **{name: printable(getattr(about, name), lines=True) for name in texts},
         "variant": about.variant or "",
         "split": json.dumps(about.split.asked()),

@@ -10,7 +10,7 @@ import pytest
 
 from hgpbench.data.fetch import check
 from hgpbench.data.frames.choices import Choices
-from hgpbench.data.own import import_table
+from hgpbench.data.own import bring, import_table
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
 from hgpbench.errors import DataError
@@ -97,3 +97,21 @@ def test_inputs_are_checked(folder: Path, tmp_path: Path) -> None:
             import_table(path, "mine", "y", choices=Choices(inputs=tuple(inputs)))
     with pytest.raises(DataError, match="no such file"):
         import_table(tmp_path / "none.csv", "mine", "y")
+
+
+def test_a_table_is_brought_once_for_its_content_and_reading(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "my sales.csv"
+    path.write_text(CSV + "NA,1,2\n")
+    first = bring(path, "y", choices=Choices(missing="mean"))
+    again = bring(path, "y", choices=Choices(missing="mean"))
+    assert (first.name, first.status, again.status) == ("my-sales", "written", "present")
+    assert first.notes == again.notes == ("missing cells of a are filled with the mean",)
+    packed = tmp_path / "my sales.csv.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert bring(packed, "y", choices=Choices(missing="mean")).status == "present"
+    other = bring(path, "y", choices=Choices(missing="drop"))
+    assert (other.name[:9], other.status, other.rows) == ("my-sales-", "written", 4)
+    with pytest.raises(DataError, match=r"has other content than .*; choose another --name"):
+        bring(path, "b", name="my-sales", choices=Choices(missing="drop"))
+    path.with_name("toy.csv").write_text(CSV)
+    assert bring(path.with_name("toy.csv"), "y").name == "my-toy"
