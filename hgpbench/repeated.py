@@ -19,10 +19,11 @@ _MIX = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint6
 _LAST = np.uint64(31)
 
 
-def hashes(X: Array) -> Iterator[NDArray[np.uint64]]:
-    """One number a row, by pieces; a zero counts as one whatever its sign."""
+def hashes(X: Array, y: Array | None = None) -> Iterator[NDArray[np.uint64]]:
+    """One number a row, target and all where there is one; by pieces. A zero is one whatever its sign."""
     for rows in chunks(len(X), ROWS):
-        bits = (np.asarray(X[rows], dtype=np.float64) + 0.0).view(np.uint64)
+        part = X[rows] if y is None else np.column_stack([X[rows], y[rows]])
+        bits = (np.asarray(part, dtype=np.float64) + 0.0).view(np.uint64)
         mixed = np.zeros(len(bits), dtype=np.uint64)
         for column in bits.T:
             mixed += _ODD  # a column of zeros moves the state, too
@@ -38,7 +39,7 @@ def distinct(X: Array, y: Array) -> NDArray[np.intp]:
     """The first of rows that agree in inputs and target, by number, in order."""
     if not len(y):
         return np.arange(0)
-    return np.sort(np.unique(np.concatenate([*hashes(np.column_stack([X, y]))]), return_index=True)[1])
+    return np.sort(np.unique(np.concatenate([*hashes(X, y)]), return_index=True)[1])
 
 
 def observed(X: Array, y: Array) -> NDArray[np.intp]:

@@ -6,79 +6,17 @@ The batch of a step depends on the seed and on the number of the step alone: a r
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol, TypeGuard, cast
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
-from sklearn.utils.validation import validate_data
+from numpy.typing import NDArray
 
-from hgpbench.columns import Array, chunks
+from hgpbench.columns import Array
+from hgpbench.fitting.filerows import FileRows
 from hgpbench.scaling import Scaling
 
 FILE_BLOCK = 256  # rows of one read from a file
 WINDOW = 8  # batches whose rows are read and shuffled together
-
-
-class Stored(Protocol):
-    """An array that is read by slices of rows: an HDF5 dataset."""
-
-    shape: tuple[int, ...]
-
-    def __getitem__(self, rows: slice | int) -> Any: ...
-
-    def read_direct(self, dest: Array) -> None: ...
-
-
-class FileRows:
-    """The inputs of a stored array, as much of an ndarray as fitting needs: finite doubles, by slices."""
-
-    def __init__(self, stored: Stored) -> None:
-        if len(stored.shape) != 2:
-            raise ValueError(
-                f"X has shape {tuple(stored.shape)}: it must have two dimensions, rows and inputs"
-            )
-        if stored.shape[0] < 2:
-            raise ValueError(f"X has {stored.shape[0]} rows: a minimum of 2 is required")
-        self._stored = stored
-        self.shape = (int(stored.shape[0]), int(stored.shape[1]))
-        self._low, self._high = np.full(self.shape[1], np.inf), np.full(self.shape[1], -np.inf)
-        for rows in chunks(len(self)):
-            part = self[rows]
-            if not np.isfinite(part).all():
-                raise ValueError(f"X contains NaN or infinity in rows {rows.start:,} to {rows.stop - 1:,}")
-            np.minimum(self._low, part.min(axis=0), out=self._low)
-            np.maximum(self._high, part.max(axis=0), out=self._high)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, rows: slice | int) -> Array:
-        return np.asarray(self._stored[rows], dtype=np.float64)
-
-    def min(self, axis: int = 0) -> Array:
-        """Smallest entry per column."""
-        return self._low
-
-    def max(self, axis: int = 0) -> Array:
-        """Largest entry per column."""
-        return self._high
-
-
-def is_stored(X: Any) -> TypeGuard[Stored]:
-    """Whether ``X`` is an HDF5 dataset, to be left where it is."""
-    return hasattr(X, "shape") and hasattr(X, "read_direct")
-
-
-def left_in_file(model: BaseEstimator, X: Stored, y: ArrayLike) -> tuple[Array, Array]:
-    """Training data of which the inputs stay in their file; FileRows stands in for them as an array."""
-    rows = FileRows(X)
-    validate_data(model, rows[:2])  # notes the number of inputs
-    target = column_or_1d(np.asarray(y, dtype=np.float64))
-    assert_all_finite(target, input_name="y")
-    check_consistent_length(rows, target)
-    return cast(Array, rows), target
 
 
 Inputs = Array | FileRows

@@ -132,13 +132,24 @@ def spacing(X: Array) -> float:
 
     The rows that are asked are spread evenly over all of them, sorted: their order does not matter.
     """
-    rows = np.unique(X, axis=0) / spread(X)
-    if len(rows) < 2:
+    distinct = _distinct(X)
+    if len(distinct) < 2:
         return 1.0
-    searched = rows[_evenly(len(rows), SEARCHED_ROWS)]
+    searched = X[distinct[_evenly(len(distinct), SEARCHED_ROWS)]] / spread(X)
     probed = searched[_evenly(len(searched), PROBED_ROWS)]
     distances = NearestNeighbors(n_neighbors=2).fit(searched).kneighbors(probed)[0][:, 1]
     return float(np.median(distances))
+
+
+def _distinct(X: Array) -> Index:
+    """One of each rows that agree, by number, sorted by the first column, then the next: no copy of all."""
+    order = np.lexsort(X.T[::-1])
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for column in X.T:
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    return order[new]
 
 
 def search(

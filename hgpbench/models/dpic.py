@@ -166,7 +166,7 @@ class DPIC(Estimator):
         self.starts_ = told(start.tried)
         self._noise, self._spread = float(values["sigma2"]), spread(inputs)
         self.noise_floor_ = self._least_variance(X, y) if self.noise_floor else 0.0
-        self._centres = shares.centres / self._spread
+        self._centres = rows.centres / self._spread
         self._tell(values)
         self.block_sizes_, self.labels_ = shares.sizes, shares.labels
 

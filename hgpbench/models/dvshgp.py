@@ -20,6 +20,7 @@ from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
 from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_optional, ensure_started
+from hgpbench.fitting.filerows import is_stored, left_in_file, scaled
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.placement import n_points
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
@@ -39,7 +40,9 @@ class DVSHGP(Estimator):
     """Experts of variational sparse heteroscedastic GPs on disjoint rows, with shared kernels.
 
     y = f(x) + N(0, e^g(x)). The bound is the sum of the experts' F_V; O(n (m^2 + u^2)) a pass. A committee of
-    the experts predicts f and g, and from these follows y.
+    the experts predicts f and g, and from these follows y. ``X`` may be an HDF5 dataset, which is read by
+    blocks of rows, to the same bits: memory then holds some numbers a row, and the rows lie in temporary
+    files.
 
     Cost: O(n (m^2 + u^2)) a pass, shared by the workers; O(m^2 + u^2) a test row for each expert in reach.
 
@@ -203,6 +206,9 @@ class DVSHGP(Estimator):
         self.standardize = standardize
         self.random_state = random_state
 
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+        return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
+
     def _check_params(self) -> None:
         check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)
         for name in ("n_experts", "expert_size", "n_inducing_f", "n_jobs"):
@@ -241,7 +247,7 @@ class DVSHGP(Estimator):
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, n = self._scaling, len(y)
-        inputs, target = scaling.inputs(X), scaling.target(y)
+        inputs, target = scaled(X, scaling), scaling.target(y)
         self._mean = MeanFunction.fit(self.mean, X, target, scaling)
         target -= self._mean(inputs)
         params = self.get_params() | {"optimizer": optimizers.write(self.optimizer)}

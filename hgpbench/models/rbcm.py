@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hgpbench.cluster import check_given, joined
 from hgpbench.columns import chunks
@@ -15,6 +16,7 @@ from hgpbench.experts.memory import Pieces, check_memory
 from hgpbench.experts.recent import Recent
 from hgpbench.experts.rows import KINDS, Rows, Shares, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
+from hgpbench.fitting.filerows import is_stored, left_in_file, scaled
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, search, told
@@ -34,7 +36,9 @@ class RBCM(Estimator):
 
     The evidence is the sum of the experts', as if they were independent, by L-BFGS: n_i^3 flops an expert
     and evaluation. Prediction makes the factors of experts within reach of its rows, n_i^3 / 3 flops, and
-    takes n_i^2 for each such row.
+    takes n_i^2 for each such row. ``X`` may be an HDF5 dataset, which is read by
+    blocks of rows, to the same bits: memory then holds some numbers a row, and the rows lie in temporary
+    files.
 
     Cost: O(n n_0^2) an iteration, for experts of n_0 rows; O(n_0^2) a test row for each expert in reach.
 
@@ -144,6 +148,9 @@ class RBCM(Estimator):
         self.standardize = standardize
         self.random_state = random_state
 
+    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+        return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
+
     def _check_params(self) -> None:
         check_kernels(kernel=self.kernel)
         if self.n_experts is not None:
@@ -161,7 +168,7 @@ class RBCM(Estimator):
 
     def _learn(self, X: Array, y: Array, callback: Callback | None) -> None:
         scaling, rng = self._scaling, np.random.default_rng(self.random_state)
-        inputs, target = scaling.inputs(X), scaling.target(y)
+        inputs, target = scaled(X, scaling), scaling.target(y)
         self._mean = MeanFunction.fit(self.mean, X, target, scaling)
         target -= self._mean(inputs)
         M = -(-len(y) // self.expert_size) if self.n_experts is None else self.n_experts

@@ -7,9 +7,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hgpbench.fitting.batches import Batches, is_stored, left_in_file
+from hgpbench.fitting.batches import Batches
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.fitting.collapsed import fit_sparse, start_sparse
+from hgpbench.fitting.filerows import is_stored, left_in_file
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.minibatch import (
     FEW_STEPS,

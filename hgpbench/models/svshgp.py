@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
-from hgpbench.fitting.batches import Batches, is_stored, left_in_file
+from hgpbench.fitting.batches import Batches
 from hgpbench.fitting.checks import check_at_least
+from hgpbench.fitting.filerows import is_stored, left_in_file
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.minibatch import (
     FEW_STEPS,

@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.experts import rows as module
 from hgpbench.experts.rows import KINDS, LARGEST, SMALLEST, Partition, cut, partition
+from hgpbench.fitting import filerows
+from hgpbench.fitting.filerows import mapped
 
 
 @pytest.fixture(params=KINDS)
@@ -48,14 +50,18 @@ def check(found: Partition, n: int) -> None:
     assert found.starts[0] == 0
     assert found.starts[-1] == n
     assert found.sizes.min() >= 1
-    assert len(found.centres) == len(found)
     for i in range(len(found)):
         assert_array_equal(np.flatnonzero(found.labels == i), np.sort(rows_of(found, i)))
 
 
+def centres_of(found: Partition, X: np.ndarray) -> np.ndarray:
+    return found.gather(X, X[:, 0]).centres
+
+
 def within(found: Partition, X: np.ndarray) -> float:
     """Mean squared distance to the expert's centre."""
-    return sum(np.square(X[rows_of(found, i)] - found.centres[i]).sum() for i in range(len(found))) / len(X)
+    centres = centres_of(found, X)
+    return sum(np.square(X[rows_of(found, i)] - centres[i]).sum() for i in range(len(found))) / len(X)
 
 
 @pytest.mark.usefixtures("branch")
@@ -64,8 +70,10 @@ def test_every_row_has_one_expert(kind, M):
     X = clumps(900)
     found = split(kind, X, M)
     check(found, 900)
+    centres = centres_of(found, X)
+    assert len(centres) == len(found)
     for i in range(len(found)):
-        assert_allclose(found.centres[i], X[rows_of(found, i)].mean(axis=0), rtol=1e-12, atol=1e-12)
+        assert_allclose(centres[i], X[rows_of(found, i)].mean(axis=0), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.usefixtures("branch")
@@ -198,3 +206,30 @@ def test_gathered_rows_lie_together():
         mine, target = rows.of(i)
         assert_array_equal(mine, X[rows_of(found, i)])
         assert_array_equal(target, y[rows_of(found, i)])
+
+
+@pytest.mark.usefixtures("branch")
+def test_mapped_rows_become_the_same_experts(kind):
+    X = clumps(900)
+    found, expected = split(kind, mapped([X], X.shape), 30), split(kind, X, 30)
+    assert_array_equal(found.order, expected.order)
+    assert_array_equal(found.starts, expected.starts)
+    rows = found.gather(mapped([X], X.shape), X[:, 0])
+    assert not rows.X.flags.writeable
+    assert_array_equal(rows.X, expected.gather(X, X[:, 0]).X)
+
+
+def test_memory_has_numbers_of_mapped_rows_and_not_the_rows(kind, monkeypatch):
+    monkeypatch.setattr(module, "LLOYD_ROWS", 1000)
+    monkeypatch.setattr(module, "ROWS_PER_CENTRE", 1)
+    monkeypatch.setattr(filerows, "BUCKET", 1_000_000)
+    peaks, sizes, d = [], (140_000, 210_000), 20
+    for n in sizes:
+        rng = np.random.default_rng(0)
+        X = mapped((rng.normal(size=(10_000, d)) for _ in range(n // 10_000)), (n, d))
+        y = np.array(X[:, 0])
+        tracemalloc.start()
+        split(kind, X, 20).gather(X, y)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 8 * (sizes[1] - sizes[0]) * d / 3

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hgpbench.fitting.batches import FILE_BLOCK, WINDOW, Batches, FileRows
+from hgpbench.fitting.batches import FILE_BLOCK, WINDOW, Batches
+from hgpbench.fitting.filerows import FileRows
 from hgpbench.scaling import Scaling
 
 IDENTITY = Scaling(np.zeros(2), np.ones(2), 0.0, 1.0)
@@ -93,15 +94,3 @@ def test_batches_are_scaled():
     np.testing.assert_allclose(
         target * scaling.y_scale + scaling.y_shift, np.round(target * scaling.y_scale + scaling.y_shift)
     )
-
-
-def test_what_a_file_may_not_hold(tmp_path):
-    with h5py.File(tmp_path / "x.h5", "w") as file:
-        with pytest.raises(ValueError, match="two dimensions"):
-            FileRows(file.create_dataset("flat", data=np.zeros(5)))
-        with pytest.raises(ValueError, match="minimum of 2"):
-            FileRows(file.create_dataset("one", data=np.zeros((1, 2))))
-        bad = np.zeros((10, 2))
-        bad[7, 1] = np.nan
-        with pytest.raises(ValueError, match="NaN or infinity in rows 0 to 9"):
-            FileRows(file.create_dataset("bad", data=bad))
