@@ -32,7 +32,8 @@ ALLOWED: dict[str, set[str]] = {
     "cluster": {"errors", ""},
     "bench": BASE | {"cluster", "models", "peers", "data", "config", "metrics", "prediction", "scaling", ""},
     "report": BASE | {"bench", "metrics", "prediction", ""},
-    "paper": BASE | {"report", "bench", "config", "data", "metrics"},
+    # The equations themselves for what is mathematics, which no run can show.
+    "paper": BASE | {"report", "bench", "config", "data", "metrics", "gp"},
     "commands": BASE
     | {"cluster", "use", "config", "data", "models", "peers", "bench", "report", "paper", ""},
     "cli": {"commands", "errors", ""},

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from hgpbench.paper.criteria import Criterion, Finding
 from hgpbench.paper.evidence import Evidence
+from hgpbench.paper.identities import Identity
 from hgpbench.paper.statements import Answer
 
 
@@ -47,8 +48,8 @@ class Claim:
     id: str
     place: str  # section of the paper, and what in it
     says: str  # in our words
-    test: "Criterion | Survey"
-    experiment: str | None = None  # None: about several together
+    test: "Criterion | Survey | Identity"
+    experiment: str | None = None  # None: about several together, or about none
     trivial: str = ""  # why a trivial predictor in the place of its models may pass, where it does
 
     @property

@@ -1,6 +1,6 @@
 """Criteria on the curves of runs of the toy example: convergence histories and variational parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hgpbench.paper.criteria import Criterion, Stated
 from hgpbench.paper.evidence import Evidence, called, listed
-from hgpbench.paper.statements import Absent, AtMost
+from hgpbench.paper.statements import Absent, AtMost, joined
 from hgpbench.report.collect import Run
 from hgpbench.report.numbers import plain
 
@@ -64,6 +64,29 @@ def local_lambda(name: str, other: str, share: float) -> Criterion:
         return _explained(found.first - found.second, found.experts)
 
     return _of_pairs(words, name, other, value, "share explained", share, at_least=True)
+
+
+def least_lambda(names: Sequence[str]) -> Criterion:
+    """No variational parameter is negative."""
+    words = f"the least Λ over training rows of each of {listed(names)} at least 0"
+
+    def state(evidence: Evidence) -> Stated:
+        least = {name: _least(evidence, name) for name in names}
+        if not all(least.values()):
+            return Stated(Absent(), (f"missing: {', '.join(n for n, found in least.items() if not found)}",))
+        said = ", ".join(f"{name} {plain(min(found), 2)}" for name, found in least.items())
+        count = min(len(found) for found in least.values())
+        parts = [AtMost(f"minus the least Λ of {n}", tuple(-v for v in v_s)) for n, v_s in least.items()]
+        return Stated(joined(parts), (f"least: {said} (n = {count})",))
+
+    return Criterion(words, state, tuple(names))
+
+
+def _least(evidence: Evidence, name: str) -> list[float]:
+    """The least variational parameter of each finished run that kept them."""
+    kept = [run.arrays() for run, _ in evidence.pairs(name, name).values()]
+    told = [arrays.extras["variational"] for arrays in kept if arrays and "variational" in arrays.extras]
+    return [float(values.min()) for values in told if values.size]
 
 
 def _of_pairs(

@@ -19,6 +19,8 @@ TITLES = {
     "smse": "SMSE",
     "msll_gaussian": "MSLL",
     "total_seconds": "time",
+    "fit_processor_seconds": "processor time of the fit",
+    "peak_memory_gb": "peak memory [GB]",
     "bound": "final bound a training row",
     "noise_var": "noise variance",
     "noise_spread": "standard deviation of the log noise variance",
@@ -26,6 +28,9 @@ TITLES = {
     "var_spread": "standard deviation of the log predictive variance",
     "var_correlation": "correlation of log predictive variance and log true noise variance",
     "var_log_error": "root mean square log ratio of predictive variance and true noise variance",
+    "var_log_bias": "mean log ratio of predictive variance and true noise variance",
+    "latent_var": "mean variance of f over the variance of the training targets",
+    "bend": "sharpest turn of the mean between neighbouring test inputs",
     "mean_error": "squared error against the true function, relative to its variance,",
     "cycle": "share of the 11-year cycle explained",
     "latent_share": "share of the variance of f in the predictive variance",
@@ -33,6 +38,10 @@ TITLES = {
 }
 SHORT = {
     "total_seconds": "time [s]",
+    "fit_processor_seconds": "processor [s]",
+    "var_log_bias": "mean log ratio",
+    "latent_var": "share",
+    "bend": "turn",
     "noise_spread": "deviation of logs",
     "noise_tail": "tail of logs",
     "var_spread": "deviation of logs",
@@ -49,6 +58,11 @@ MODELS = {
     "dvshgp-u5": "DVSHGP with u0 = 5",
     "dvshgp-random": "DVSHGP with random experts",
     "svshgp-adam": "SVSHGP by Adam",
+    "dvshgp-y": "DVSHGP aggregating y",
+    "dvshgp-one-stage": "DVSHGP learned in one stage",
+    "lambda-0.5": "one expert with Λ from 0.5",
+    "lambda-0.1": "one expert with Λ from 0.1",
+    "lambda-2": "one expert with Λ from 2",
 }
 _SMALLER = re.compile(r"[a-z]+-\d{3,}")  # a label that ends in a number of inducing points: svshgp-500
 _NUMBER = r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?"
@@ -152,6 +166,11 @@ class Evidence:
         }
         return {seed: value for seed, value in values.items() if not math.isnan(value)}
 
+    def failures(self, name: str) -> frozenset[int]:
+        """The seeds on which the model of a name was run and could not be fitted."""
+        label = self.labels([name])[name]
+        return frozenset(run.entry.seed for run in self.experiment.of(label) if run.state == "failed")
+
     def pairs(self, name: str, other: str) -> dict[int, tuple[Run, Run]]:
         """Finished runs of two names, by the seeds that both have."""
         labels = self.labels((name, other))
@@ -180,6 +199,10 @@ def quantities(run: Run) -> dict[str, float]:
     bound, rows = run.record.fit.get("elbo"), run.record.n_train
     if isinstance(bound, int | float) and rows:
         values["bound"] = bound / rows
+    if "fit_cpu" in run.record.timings:
+        values["fit_processor_seconds"] = run.record.timings["fit_cpu"]
+    if run.record.peak_memory is not None:
+        values["peak_memory_gb"] = run.record.peak_memory / 1e9
     quantiles = run.digest.log_noise
     if quantiles:
         last = NOISE_QUANTILES - 1

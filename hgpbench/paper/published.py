@@ -32,13 +32,17 @@ class _Strict(BaseModel):
 
 
 class Setup(_Strict):
-    """An experiment of the paper: its data and sizes, and the names of ours on a part of the data."""
+    """An experiment of the paper: its data and sizes, and the names of ours on a part of the data.
+
+    Or a series of experiments of ours that differ in the training rows alone and are read together.
+    """
 
     dataset: Words
     variant: Words | None = None  # the one that is the paper's, where the card offers several
-    train: Count
+    train: Count | None = None
     test: Count | None = None
     parts: tuple[Words, ...] = Field(default=(), strict=False)  # YAML has lists only
+    series: tuple[Words, ...] = Field(default=(), strict=False)
 
 
 class Printout(_Strict):

@@ -1,21 +1,24 @@
 """Every claim of the paper judged by the runs, and the tables that tell it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
-from hgpbench.paper import claims_large, claims_medium, claims_sinc2d, claims_toy
+from hgpbench.paper import claims_large, claims_medium, claims_rows, claims_sinc2d, claims_toy
 from hgpbench.paper.claim import Claim, Survey
 from hgpbench.paper.criteria import Criterion, Finding
 from hgpbench.paper.evidence import AS_IN_PAPER, PAPER, Evidence
+from hgpbench.paper.identities import Identity
 from hgpbench.paper.published import SIZES, Departure, counterpart, departures
 from hgpbench.paper.statements import Answer
 from hgpbench.report.collect import Experiment
 from hgpbench.report.tables import Cell, Table
 
 CLAIMS: tuple[Claim, ...] = (
+    *claims_rows.MATHEMATICS,
     *claims_toy.CLAIMS,
+    *claims_rows.CLAIMS,
     *claims_sinc2d.CLAIMS,
     *claims_medium.PROTEIN,
     *claims_medium.SARCOS,
@@ -71,12 +74,17 @@ def judge_all(experiments: Sequence[Experiment], judged: Iterable[Sequence[Verdi
     for verdict in chain.from_iterable(judged):
         of_claim.setdefault(verdict.claim.id, []).append(verdict)
     chosen = _fullest(experiments)
-    return [
-        _survey(claim, claim.test, chosen)
-        if isinstance(claim.test, Survey)
-        else min(of_claim.get(claim.id, [Verdict(claim, "not run", "")]), key=_rank)
-        for claim in CLAIMS
-    ]
+    return [_once(claim, of_claim, chosen) for claim in CLAIMS]
+
+
+def _once(
+    claim: Claim, of_claim: Mapping[str, Sequence[Verdict]], chosen: Mapping[str, Experiment]
+) -> Verdict:
+    if isinstance(claim.test, Survey):
+        return _survey(claim, claim.test, chosen)
+    if isinstance(claim.test, Identity):
+        return _verdict(claim, claim.test.check(), (), ())
+    return min(of_claim.get(claim.id, [Verdict(claim, "not run", "")]), key=_rank)
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:
@@ -121,8 +129,14 @@ def notes(verdicts: Sequence[Verdict]) -> list[str]:
 
 def general_table(verdicts: Sequence[Verdict]) -> Table:
     """The claims about several experiments together."""
-    general = [each for each in verdicts if each.claim.is_general]
+    general = [each for each in verdicts if isinstance(each.claim.test, Survey)]
     return _table(f"Claims about several datasets: {counts(general)}", general)
+
+
+def computed_table(verdicts: Sequence[Verdict]) -> Table:
+    """The claims that no run can show: what they state was computed for this report."""
+    computed = [each for each in verdicts if isinstance(each.claim.test, Identity)]
+    return _table(f"Claims of mathematics, computed for this report: {counts(computed)}", computed)
 
 
 def summary_table(verdicts: Sequence[Verdict]) -> Table:
@@ -187,7 +201,7 @@ def _judge(claim: Claim, test: Criterion, experiment: Experiment) -> Verdict:
     return _verdict(claim, finding, (experiment.name,), (*departures(experiment), *less), ours)
 
 
-def _survey(claim: Claim, test: Survey, chosen: dict[str, Experiment]) -> Verdict:
+def _survey(claim: Claim, test: Survey, chosen: Mapping[str, Experiment]) -> Verdict:
     used = {name: chosen[name] for name in test.criteria if name in chosen}
     finding = test.check({name: Evidence(each) for name, each in used.items()})
     different = tuple(

@@ -20,8 +20,11 @@ def facts(arrays: Arrays, train_mean: float, train_var: float) -> dict[str, floa
     if np.all(prediction.noise_var > 0):
         found["noise_var"] = float(np.mean(prediction.noise_var))
         found["noise_spread"] = _spread(prediction.noise_var)
+    if prediction.f_var is not None and train_var > 0:
+        found["latent_var"] = float(np.mean(prediction.f_var)) / train_var
     if "X_test" in extras and extras["X_test"].shape[1] == 1:
         found |= _cycle(extras["X_test"][:, 0], arrays.y, prediction.mean)
+        found |= _bend(extras["X_test"][:, 0], prediction.mean, train_var)
     if "truth_mean" in extras and np.all(extras.get("truth_noise_var", 0.0) > 0):
         mean, noise_var = extras["truth_mean"], extras["truth_noise_var"]
         truth = Prediction.gaussian(mean, np.zeros_like(mean), noise_var)
@@ -40,6 +43,7 @@ def _against(prediction: Prediction, mean: Array, noise_var: Array) -> dict[str,
     if np.all(prediction.var > 0):
         found["var_correlation"] = _correlation(prediction.var, noise_var)
         found["var_log_error"] = _log_error(prediction.var, noise_var)
+        found["var_log_bias"] = float(np.mean(np.log(prediction.var / noise_var)))
         if prediction.f_var is not None and np.all(prediction.f_var > 0):
             found["latent_share"] = float(np.mean(prediction.f_var / prediction.var))
             found["latent_correlation"] = _correlation(prediction.f_var, noise_var)
@@ -51,14 +55,31 @@ def _cycle(x: Array, y: Array, mean: Array) -> dict[str, float]:
 
     A running mean over several periods has none of it, however small its squared error.
     """
-    order = np.argsort(x, kind="stable")
-    steps = np.diff(x[order])
-    if len(x) < 3 or steps.min() <= 0 or np.ptp(steps) > 1e-6 * steps.mean():
+    order = _in_order(x)
+    if order is None:
         return {}
-    frequencies = np.fft.rfftfreq(len(x), steps.mean())
+    frequencies = np.fft.rfftfreq(len(x), float(np.ptp(x)) / (len(x) - 1))
     band = (frequencies >= 1 / CYCLE[1]) & (frequencies <= 1 / CYCLE[0])
     swings, errors = (np.abs(np.fft.rfft(values[order])[band]) ** 2 for values in (y, y - mean))
     return {"cycle": float(1 - errors.sum() / swings.sum())} if swings.sum() > 0 else {}
+
+
+def _bend(x: Array, mean: Array, train_var: float) -> dict[str, float]:
+    """The sharpest turn of a mean between three even steps of one input, in deviations of the target.
+
+    Of a smooth mean it falls with the square of the step; where the mean jumps it is the jump itself.
+    """
+    even = _in_order(x)
+    if even is None or train_var <= 0:
+        return {}
+    return {"bend": float(np.abs(np.diff(mean[even], n=2)).max() / np.sqrt(train_var))}
+
+
+def _in_order(x: Array) -> NDArray[np.intp] | None:
+    """The order of inputs that lie at even steps; None where they do not."""
+    order = np.argsort(x, kind="stable")
+    steps = np.diff(x[order])
+    return None if len(x) < 3 or steps.min() <= 0 or np.ptp(steps) > 1e-6 * steps.mean() else order
 
 
 def _spread(variances: Array) -> float:

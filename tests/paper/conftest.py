@@ -18,6 +18,7 @@ from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.digest import NOISE_QUANTILES, Digest, compute
 from tests.report.conftest import Fake, Results
 
+NO_FACTS = ("total_seconds", "fit_processor_seconds", "peak_memory_gb", "noise_tail", "trace", "elbo")
 Numbers = Mapping[str, Any]  # quantity -> value, or one value per seed; besides trace and elbo
 
 
@@ -34,7 +35,7 @@ def build(
     base = name.removesuffix("-quick")
     setup = next(s for known, s in load().experiments.items() if base == known or base in s.parts)
     about = {"name": setup.dataset, "variant": None, "synthetic": fresh, **(dataset or {})}
-    rows = n_train or setup.train, setup.test or 100
+    rows = n_train or setup.train or 500, setup.test or 100
     runs = []
     for label in (*models, *planned):
         for seed in range(seeds):
@@ -69,7 +70,12 @@ def record(entry: Entry, about: dict[str, Any], values: Numbers, rows: tuple[int
         n_inputs=1,
         train_mean=0.0,
         train_var=1.0,
-        timings={"fit_wall": values.get("total_seconds", 1.0), "predict_wall": 0.0},
+        timings={
+            "fit_wall": values.get("total_seconds", 1.0),
+            "predict_wall": 0.0,
+            "fit_cpu": values.get("fit_processor_seconds", 1.0),
+        },
+        peak_memory=int(values["peak_memory_gb"] * 1e9) if "peak_memory_gb" in values else None,
         fit={"elbo": values.get("elbo")},
     )
 
@@ -80,11 +86,7 @@ def digest(values: Numbers) -> Digest:
     tail = values.get("noise_tail", 0.0)
     last = NOISE_QUANTILES - 1
     slope = tail / (last // 2 - last // 100)
-    facts = {
-        key: value
-        for key, value in values.items()
-        if key not in (*METRICS, "total_seconds", "noise_tail", "trace", "elbo")
-    }
+    facts = {key: value for key, value in values.items() if key not in (*METRICS, *NO_FACTS)}
     log_noise = tuple((slope * np.arange(NOISE_QUANTILES)).tolist())
     trace = tuple(values.get("trace", ()))
     return replace(empty(), scores=scores, log_noise=log_noise, trace=trace, facts=facts)

@@ -41,7 +41,8 @@ def judged(results_at, fake, tmp_path):
             store(results, fake, "dvshgp", seed, dvshgp, expert)
             store(results, fake, "vhgp", seed, vhgp, **changes)
         (experiment,) = collect(results.root).experiments
-        return {each.claim.id: each.ruling for each in verdicts.judge(experiment)}
+        told = {each.claim.id: each.ruling for each in verdicts.judge(experiment)}
+        return {name: told[name] for name in ("toy-lambda/agreement", "toy-lambda/local")}
 
     return rulings
 
@@ -94,3 +95,28 @@ def test_nearness_of_bounds_is_measured_per_training_row(make) -> None:
     criterion = near("bound", ("svshgp",), "vshgp", 0.05)
     assert criterion.check(Evidence(make("toy-convergence", models, n_train=500))).answer == "yes"
     assert criterion.check(Evidence(make("toy-convergence", models, n_train=300))).answer == "no"
+
+
+@pytest.mark.parametrize(
+    ("least", "ruling"), [(0.0, "holds"), (0.2, "holds"), (-0.1, "does not hold"), (None, "not run")]
+)
+def test_a_negative_lambda_is_seen(results_at, fake, tmp_path, least, ruling: str) -> None:
+    results = results_at(tmp_path / "results")
+    results.dataset.update(name="toy")
+    names = ("dvshgp", "vhgp", "vshgp")
+    results.plan("toy-lambda", [results.entry(name, seed) for name in names for seed in range(2)])
+    for seed in range(2):
+        for name in names:
+            values = np.linspace(0.3, 1, ROWS)
+            store(
+                results,
+                fake,
+                name,
+                seed,
+                values if least is None or name != "vshgp" else values - 0.3 + least,
+            )
+            if least is None and name == "vshgp":
+                store(results, fake, name, seed, None)
+    (experiment,) = collect(results.root).experiments
+    told = {each.claim.id: each.ruling for each in verdicts.judge(experiment)}
+    assert told["toy-lambda/non-negative"] == ruling

@@ -40,7 +40,11 @@ def test_the_other_numbers_are_the_papers() -> None:
 
 
 def test_every_experiment_has_a_config() -> None:
-    names = [name for base, setup in load().experiments.items() for name in (base, *setup.parts)]
+    names = [
+        name
+        for base, setup in load().experiments.items()
+        for name in (*(setup.series or [base]), *setup.parts)
+    ]
     assert set(names) <= set(shipped.names("configs"))
 
 

@@ -27,7 +27,16 @@ def put(folder: Path, name: str, variant: str | None = None) -> None:
 
 def test_without_data_the_synthetic_experiments_remain(folder: Path) -> None:
     choice = reproduce.choose((), quick=False)
-    assert [e.name for e in choice.experiments] == ["toy", "toy-lambda", "toy-convergence", "sinc2d"]
+    drawn = [
+        "toy",
+        "toy-lambda",
+        "toy-convergence",
+        "toy-rows-500",
+        "toy-rows-2000",
+        "toy-rows-8000",
+        "sinc2d",
+    ]
+    assert [e.name for e in choice.experiments] == drawn
     assert [line.split()[0] for line in choice.missing] == [
         name for name in reproduce.EXPERIMENTS if config.load(name).dataset not in {"toy", "sinc2d"}
     ]

@@ -41,6 +41,29 @@ def test_the_truth_is_near_itself(arrays) -> None:
     assert found["noise_spread"] == pytest.approx(np.std(np.linspace(-2, 2, 300)))
 
 
+def test_a_variance_that_is_too_small_throughout_is_told_by_its_sign(arrays) -> None:
+    less = replace(arrays.prediction, var=0.5 * arrays.extras["truth_noise_var"])
+    assert of(replace(arrays, prediction=less))["var_log_bias"] == pytest.approx(math.log(0.5))
+    assert of(arrays)["var_log_bias"] == pytest.approx(math.log(1.25))
+
+
+def test_the_variance_of_f_is_told_in_terms_of_the_targets(arrays) -> None:
+    expected = 0.25 * np.mean(arrays.extras["truth_noise_var"])
+    assert of(arrays)["latent_var"] == pytest.approx(expected)
+    assert facts(arrays, train_mean=0.0, train_var=2.0)["latent_var"] == pytest.approx(expected / 2)
+
+
+def test_a_jump_is_told_from_a_slope(arrays) -> None:
+    x = np.linspace(-2, 2, 300)
+    arrays.extras["X_test"] = x[:, None]
+    smooth = of(arrays)["bend"]
+    assert smooth == pytest.approx(9 * (x[1] - x[0]) ** 2, rel=0.01)
+    jumping = replace(arrays, prediction=replace(arrays.prediction, mean=np.sin(3 * x) + 0.2 * (x > 0.5)))
+    assert of(jumping)["bend"] == pytest.approx(0.2, abs=smooth)
+    arrays.extras["X_test"] = (x**3)[:, None]
+    assert "bend" not in of(arrays)
+
+
 def test_scores_of_the_truth_are_a_floor_without_uncertainty_of_f(arrays) -> None:
     exact = replace(arrays.prediction, var=arrays.prediction.noise_var)
     assert of(arrays)["truth_msll"] == pytest.approx(metrics.msll_gaussian(arrays.y, exact, 0.0, 1.0))
@@ -58,9 +81,9 @@ def test_a_constant_variance_follows_nothing(arrays) -> None:
 
 
 def test_what_cannot_be_said_is_absent(arrays) -> None:
-    assert of(replace(arrays, extras={})).keys() == {"var_spread", "noise_var", "noise_spread"}
+    assert of(replace(arrays, extras={})).keys() == {"var_spread", "noise_var", "noise_spread", "latent_var"}
     silent = replace(arrays.prediction, noise_var=np.zeros(300))
-    assert of(replace(arrays, prediction=silent, extras={})).keys() == {"var_spread"}
+    assert of(replace(arrays, prediction=silent, extras={})).keys() == {"var_spread", "latent_var"}
     still = {"truth_mean": np.zeros(300), "truth_noise_var": np.ones(300)}
     assert "mean_error" not in of(replace(arrays, extras=still))
 
