@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hgpbench.metrics import METRICS, beats_trivial
@@ -64,6 +64,11 @@ def values(run: Run) -> dict[str, float]:
 def rows(experiment: Experiment) -> list[Row]:
     """One row per label, finished or not, in the order of the plan."""
     return [_row(experiment, label) for label in experiment.labels]
+
+
+def clock(table: Sequence[Row]) -> str:
+    """Processor time, which other work does not lengthen; where it was not taken, that of the wall clock."""
+    return "processor_seconds" if any(row.stats["processor_seconds"].n for row in table) else "total_seconds"
 
 
 def best(table: list[Row], quantity: str) -> set[str]:

@@ -5,16 +5,17 @@ from dataclasses import replace
 
 import pytest
 
+from hgpbench.bench import record
 from hgpbench.report.collect import Experiment, collect
 from hgpbench.report.labels import MANY, Swept, base_of, parse
 from hgpbench.report.plots import PLOTS, style
-from hgpbench.report.plots.sweeps import SHOWN, panels_of, sweeps
+from hgpbench.report.plots.sweeps import SCORES, panels_of, sweeps
 from hgpbench.report.styles import assign
 from hgpbench.report.summary import Row, Stat
 
 
 def row(label: str, score: float = 1.0, done: int = 2) -> Row:
-    return Row(label, "model", done, 2, {name: Stat(score, 0.1, done) for name in SHOWN})
+    return Row(label, "model", done, 2, {name: Stat(score, 0.1, done) for name in SCORES})
 
 
 def rows(base: str, *settings: str) -> list[Row]:
@@ -92,7 +93,7 @@ def test_curves_go_through_means_in_order_of_the_parameter(experiment: Experimen
     with style.context():
         figure = sweeps(experiment, styles)
     assert figure is not None
-    columns = len(figure.axes) // len(SHOWN)
+    columns = len(figure.axes) // 3  # both scores, and the time
     bottom = figure.axes[-columns:]
     assert [axes.get_xlabel().replace("\n", " ") for axes in bottom] == [
         "n_inducing",
@@ -147,3 +148,22 @@ def test_small_sweeps_are_shown_label_by_label_as_well(results, fake) -> None:
     assert figure is not None
     words = [text.get_text() for text in figure.legends[0].get_texts()]
     assert words[:3] == experiment.labels
+
+
+def test_time_is_by_the_wall_clock_where_workers_are_swept_alone(results, fake) -> None:
+    """Other work on the machine lengthens that clock; more workers change no other."""
+
+    def words(label: str) -> str:
+        timings = {"fit_wall": 2.0, "predict_wall": 1.0, "fit_cpu": 1.5, "predict_cpu": 0.5}
+        results.experiment("demo", [fake(f"{label}={n}", 0.1) for n in (1, 2)], seeds=1)
+        for n in (1, 2):
+            folder = results.folder(f"{label}={n}", 0)
+            record.write(folder, replace(record.read(folder), timings=timings))
+        experiment = collect(results.root).experiments[0]
+        with style.context():
+            figure = sweeps(experiment, assign(experiment.labels))
+        assert figure is not None
+        return figure.axes[2].get_ylabel()
+
+    assert words("dvshgp:n_jobs") == "fit and predict [s]"
+    assert words("dvshgp:expert_size") == "fit and predict [processor s]"

@@ -75,7 +75,7 @@ def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
     figures below.
     """
     table = [row for row in summary.rows(experiment) if row.done > 0]
-    clock = _clock(table)
+    clock = summary.clock(table)
     placed = {metric: _placed(table, metric, clock) for metric in SHOWN}
     labels = [row.label for row in table if any(row.label in placed[metric] for metric in SHOWN)]
     if not labels:
@@ -106,11 +106,6 @@ def _framing(table: list[Row], labels: list[str], styles: Styles) -> set[str]:
         and not all(_is_trivial(row, metric) for metric in SHOWN)
     }
     return competing or set(labels)
-
-
-def _clock(table: list[Row]) -> str:
-    """Processor time, which other work does not lengthen; where it was not taken, that of the wall clock."""
-    return "processor_seconds" if any(row.stats["processor_seconds"].n for row in table) else "total_seconds"
 
 
 def _placed(table: list[Row], metric: str, clock: str) -> dict[str, Place]:

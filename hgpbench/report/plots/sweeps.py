@@ -15,7 +15,9 @@ from hgpbench.report.plots import style
 from hgpbench.report.styles import Styles
 from hgpbench.report.summary import Row
 
-SHOWN = ("smse", "msll", "total_seconds")
+SCORES = ("smse", "msll")
+_TIMES = {"processor_seconds": "fit and predict [processor s]", "total_seconds": "fit and predict [s]"}
+_WORKERS = "n_jobs"  # what it changes is the time by the wall clock alone
 _DECADE = 10.0
 _LETTERS = 28  # of an axis label in one panel
 
@@ -33,18 +35,20 @@ class Line:
 
 def sweeps(experiment: Experiment, styles: Styles) -> Figure | None:
     """A column per swept parameter, a row per quantity, a curve per label: means and standard deviations."""
-    panels = panels_of(summary.rows(experiment))
+    table = summary.rows(experiment)
+    panels = panels_of(table)
     if not panels:
         return None
-    drawn = style.figure(0.6 + 1.7 * len(SHOWN), width=max(5.0, min(1.0 + 2.3 * len(panels), 14.0)))
-    grid = drawn.subplots(len(SHOWN), len(panels), sharex="col", sharey="row", squeeze=False)
+    shown = (*SCORES, "total_seconds" if any(_WORKERS in name for name in panels) else summary.clock(table))
+    drawn = style.figure(0.6 + 1.7 * len(shown), width=max(5.0, min(1.0 + 2.3 * len(panels), 14.0)))
+    grid = drawn.subplots(len(shown), len(panels), sharex="col", sharey="row", squeeze=False)
     for column, (parameter, lines) in zip(grid.T, panels.items(), strict=True):
         places = _places(value for line in lines for value, _ in line.points)
-        for axes, quantity in zip(column, SHOWN, strict=True):
+        for axes, quantity in zip(column, shown, strict=True):
             for line in lines:
                 _draw(axes, line, quantity, places, styles)
         _label_inputs(column[-1], parameter, places)
-    for row, quantity in zip(grid, SHOWN, strict=True):
+    for row, quantity in zip(grid, shown, strict=True):
         means = [
             row.stats[quantity].mean for lines in panels.values() for line in lines for _, row in line.points
         ]
@@ -159,6 +163,4 @@ def _have_room(places: dict[str, float], is_long: bool) -> bool:
 
 
 def _title(experiment: Experiment, quantity: str) -> str:
-    if quantity == "total_seconds":
-        return "fit and predict [s]"
-    return tables.heading(quantity, experiment.has_mixtures)
+    return _TIMES.get(quantity) or tables.heading(quantity, experiment.has_mixtures)
