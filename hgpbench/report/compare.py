@@ -7,6 +7,7 @@ table and score.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -128,10 +129,21 @@ def _said(title: str, pairs: list[Comparison]) -> list[str]:
     ties = [f"{pair.first} and {pair.second}" for pair in tested if not pair.is_different]
     if ties:
         said.append(f"{title}: no difference was found between {'; '.join(ties)}.")
-    untested = [f"{pair.first} and {pair.second}" for pair in pairs if not pair.is_tested]
+    untested = _untested([pair for pair in pairs if not pair.is_tested])
     if untested:
         reason = f"fewer than {MIN_SEEDS} shared seeds, or a score that is not finite"
         said.append(f"{title}: could not be tested ({reason}): {'; '.join(untested)}.")
+    return said
+
+
+def _untested(pairs: list[Comparison]) -> list[str]:
+    """Each model once with those that it could not be tested against, the one with the most of them first."""
+    left, said = list(pairs), []
+    while left:
+        [(label, _)] = Counter(each for pair in left for each in (pair.first, pair.second)).most_common(1)
+        mine = [pair for pair in left if label in (pair.first, pair.second)]
+        said.append(f"{label} and {_listed(p.second if p.first == label else p.first for p in mine)}")
+        left = [pair for pair in left if pair not in mine]
     return said
 
 

@@ -46,7 +46,19 @@ def _best(experiment: Experiment, table: list[Row], metric: str) -> str:
         return f"{title}: no model is better than the mean and variance of the training targets."
     verb = "is" if len(best) == 1 else "are"
     rivals = _rivals(experiment, best[0], metric) if len(best) == 1 else ""
-    return f"{title}: {_names(row.label for row in best)} {verb} best, {_figure(best[0], metric)}{rivals}."
+    said = f"{title}: {_names(row.label for row in best)} {verb} best, {_figure(best[0], metric)}{rivals}."
+    return said + _lower_with_fewer(done, best[0], metric)
+
+
+def _lower_with_fewer(done: list[Row], best: Row, metric: str) -> str:
+    """Who would be better, if runs that are missing were like those that are there."""
+    mean = best.stats[metric].mean
+    lower = sorted(
+        (row for row in done if row.done < best.done and row.stats[metric].mean < mean),
+        key=lambda row: row.stats[metric].mean,
+    )
+    told = _names(f"{row.label} ({_figure(row, metric)})" for row in lower)
+    return f" Lower, but with fewer seeds: {told}." if lower else ""
 
 
 def _rivals(experiment: Experiment, best: Row, metric: str) -> str:

@@ -115,3 +115,11 @@ def test_many_models_are_said_by_the_best_alone(results, fake) -> None:
     said = sentences(collect(results.root).experiments[0], "smse")
     assert said[-1] == "SMSE: the 21 pairs without m0 are told by the csv and json formats."
     assert all("m0" in sentence for sentence in said)
+
+
+def test_what_could_not_be_tested_is_said_once_for_each_model(results, fake) -> None:
+    results.experiment("demo", [fake("a", 0.1), fake("b", 0.2), fake("c", 0.3), fake("late", 0.4)], seeds=3)
+    results.stop("late", 2, "failed", "why")
+    (experiment,) = collect(results.root).experiments
+    [told] = [line for line in sentences(experiment, "smse") if "could not" in line]
+    assert told.endswith("that is not finite): late and a, b and c.")

@@ -103,3 +103,12 @@ def test_an_answer_that_was_added_takes_the_place_of_ours(results, fake) -> None
 
 def test_a_headline_is_plain_data() -> None:
     assert vars(Headline("best", "words")) == {"kind": "best", "words": "words"}
+
+
+def test_a_better_one_with_fewer_seeds_is_told_beside_the_best(results, fake) -> None:
+    results.experiment("demo", [fake("good", 0.02), fake("fair", 0.3), fake("bad", 0.9)], seeds=3)
+    results.stop("good", 2, "failed", "why")
+    msll, smse = told(results, "best")
+    assert msll.startswith("MSLL: fair is best, ")
+    assert ". Lower, but with fewer seeds: good (" in msll
+    assert smse.endswith(" over 2 seeds).")
