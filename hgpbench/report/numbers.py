@@ -6,7 +6,8 @@ from hgpbench.report.summary import Stat
 
 ABSENT = "–"
 _DIGITS = 4  # of a mean without a deviation
-MOST_DIGITS = 6  # of a mean whose deviation is small
+MOST_DIGITS = 5  # of a mean whose deviation is small
+_FEW = 3  # values: the deviation of fewer may be small by chance, and asks for no more digits
 _NOTHING = 1e-9  # a deviation smaller than this share of the mean is round-off
 
 
@@ -18,7 +19,7 @@ def mean_sd(stat: Stat, most: int = MOST_DIGITS) -> str:
         return plain(stat.mean)
     if stat.sd <= _NOTHING * abs(stat.mean):  # round-off, not a deviation
         return f"{plain(stat.mean)} ± 0"
-    size = max(abs(stat.mean), stat.sd)
+    size, most = max(abs(stat.mean), stat.sd), min(most, _DIGITS) if stat.n < _FEW else most
     if 1e-4 <= size < 1e6:
         return _fixed(stat.mean, stat.sd, most)
     power = _power(size)

@@ -23,7 +23,7 @@ from hgpbench.report.summary import Stat
         (0.0, 0.0, "0 ± 0"),
         (3.21e-7, 4.5e-9, "(3.210 ± 0.045)e-07"),
         (9.87e8, 1.2e7, "(9.87 ± 0.12)e+08"),
-        (1.0, 1e-7, "1.00000 ± <0.00001"),
+        (1.0, 1e-7, "1.0000 ± <0.0001"),
         (2.5, math.nan, "2.500"),
         (math.inf, math.nan, "inf"),
         (math.nan, math.nan, "nan"),
@@ -36,6 +36,12 @@ def test_mean_and_deviation(mean: float, sd: float, expected: str) -> None:
 def test_fewer_digits_of_a_mean_on_request() -> None:
     assert mean_sd(Stat(139.024, 0.024, 5), most=4) == "139.0 ± <0.1"
     assert mean_sd(Stat(139.024, 0.54, 5), most=4) == "139.0 ± 0.5"
+
+
+def test_a_deviation_of_two_values_asks_for_no_more_digits_than_a_mean_alone() -> None:
+    assert mean_sd(Stat(-0.796825, 0.00004, 2)) == "-0.7968 ± <0.0001"
+    assert mean_sd(Stat(-0.796812, 0.00004, 3)) == "-0.79681 ± 0.00004"
+    assert mean_sd(Stat(0.4312, 0.045, 2)) == "0.431 ± 0.045"
 
 
 def test_nothing_measured_is_a_dash() -> None:

@@ -103,8 +103,9 @@ function meanSd(stat, quantity) {
   if (!isNumber(sd)) return [plain(mean), ""];
   if (sd <= 1e-9 * Math.abs(mean)) return [plain(mean), "0"];
   const size = Math.max(Math.abs(mean), sd);
-  if (size >= 1e-4 && size < 1e6) return fixedPair(mean, sd, quantity.digits);
-  const [text, spread] = fixedPair(mean / 10 ** power(size), sd / 10 ** power(size), quantity.digits);
+  const digits = stat.n < 3 ? Math.min(quantity.digits, 4) : quantity.digits;
+  if (size >= 1e-4 && size < 1e6) return fixedPair(mean, sd, digits);
+  const [text, spread] = fixedPair(mean / 10 ** power(size), sd / 10 ** power(size), digits);
   return [`(${text}`, `${spread})${exponential(`e${power(size) < 0 ? "-" : "+"}${Math.abs(power(size))}`)}`];
 }
 
