@@ -19,7 +19,7 @@ LineStyle = Literal["-"] | tuple[float, tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Kin:
-    """What a family is called, and its shades on a light and on a dark ground."""
+    """What a family is called, and the shades of its places on a light and on a dark ground."""
 
     words: str
     light: tuple[str, ...]
@@ -29,8 +29,16 @@ class Kin:
 # Chosen so that shades of two families stay apart for the colour-blind too; a test computes what they see.
 FAMILIES: dict[Family, Kin] = {
     "baseline": Kin("no Gaussian process", ("#666666", "#8f8f8f"), ("#b5b5b5", "#8a8a8a")),
-    "constant": Kin("constant noise", ("#2f3fe0", "#00197a", "#5c80f7"), ("#7fb4ff", "#6f78ff", "#bfe0f5")),
-    "varying": Kin("varying noise", ("#d02a05", "#670000", "#eb7300"), ("#f67b08", "#e0451c", "#fcbd23")),
+    "constant": Kin(
+        "constant noise",
+        ("#2f3fe0", "#00197a", "#5c80f7", "#2f3fe0", "#19374d", "#5c80f7"),
+        ("#7fb4ff", "#6f78ff", "#bfe0f5", "#7fb4ff", "#1f96ad", "#bfe0f5"),
+    ),
+    "varying": Kin(
+        "varying noise",
+        ("#d02a05", "#670000", "#eb7300", "#d02a05", "#d41183", "#eb7300"),
+        ("#f67b08", "#e0451c", "#fcbd23", "#f67b08", "#ff4da3", "#fcbd23"),
+    ),
     "paper": Kin("paper's settings", ("#9b4fae", "#5a2f7d", "#c577d4"), ("#c571ce", "#9f55b5", "#e6c0ff")),
     "peers": Kin("other libraries", ("#0f781f", "#104a50", "#19ab4e"), ("#31b560", "#557562", "#3ae885")),
     "own": Kin("your own", ("#000000",), ("#ffffff",)),
