@@ -20,6 +20,7 @@ from hgpbench.report.styles import Styles
 
 Array = NDArray[Any]
 _COLUMNS = 4
+_ROOMY = 2  # rows of panels that leave room for letters of the usual size
 _TWO_SIDED = 1.96  # standard deviations around the mean of a normal that hold 95 %
 _BAND, _INNER = 0.20, 0.38  # how opaque the intervals of y and of f are
 _TRUTH: dict[str, Any] = {"color": "black", "linestyle": (0, (2, 2)), "linewidth": 1.0}
@@ -50,7 +51,7 @@ def one_input(experiment: Experiment, styles: Styles) -> Figure | None:
         lower.set_xlabel(stored.input_names(next(iter(by_label.values())))[0])
     for upper, lower in panels[::columns]:
         upper.set_ylabel(target_name(experiment))
-        lower.set_ylabel("log noise var.")
+        lower.set_ylabel("log noise", fontsize=9 if rows <= _ROOMY else 7)
     _share_limits(list(by_label.values()), panels[: len(by_label)])
     style.legend_below(drawn, _entries(list(by_label.values())))
     return drawn

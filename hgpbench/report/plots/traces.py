@@ -17,6 +17,7 @@ from hgpbench.report.styles import LineStyle, Style, Styles
 Array = NDArray[np.float64]
 _SETTLED = 0.15  # share of the iterations that may lie below the plot: the first say little and reach far
 _WIDE_RATIO = 30.0
+_LEAST = 1.0  # nats that a panel spans: a rise of less says nothing
 _WINDOW = 0.1  # share of a stochastic trace over which it is averaged
 _ALONG = ((1, "time of fit [s]"), (0, "iteration"))  # columns of a trace
 _CURVE_POINTS, _DOTS = 400, 2000
@@ -180,7 +181,7 @@ def _span(traces: list[Trace]) -> tuple[float, float]:
     rows = [np.vstack([trace.curve, trace.last]) for trace in traces]
     low = min(float(np.min(each[each[:, 0] >= _SETTLED * each[-1, 0], 2])) for each in rows)
     high = max(float(np.max(each[:, 2])) for each in rows)
-    margin = 0.06 * (high - low) or 1.0
+    margin = max(0.06 * (high - low), (_LEAST - (high - low)) / 2)
     return low - margin, high + margin
 
 
