@@ -402,3 +402,31 @@ def test_models_are_compared_across_experiments(opened: Browser) -> None:
     assert [row[0] for row in table] == ["vshgp", "dvshgp, wide", "mean"]
     assert [row[1] for row in table] == ["1.00", "2.00", "3.00"]
     assert opened.run("document.querySelectorAll('#across thead th').length") == 4
+
+
+def test_models_at_the_edge_of_the_frame_stand_beside_each_other_and_axes_have_ticks(
+    browser: Browser, results_at: Callable[..., Any], fake: Callable[..., Any], tmp_path: Path
+) -> None:
+    results = results_at(tmp_path / "results")
+    trivial = [
+        fake(f"baseline-{word}", 1.0, noise=1.0, seconds=0.01) for word in ("one", "number-two", "three")
+    ]
+    results.experiment(
+        "demo", [*trivial, fake("gp", 0.2, seconds=0.1), fake("vshgp", 0.1, seconds=17.0)], seeds=2
+    )
+    path = tmp_path / "edge.html"
+    path.write_text(page(write_up(collect(results.root)), {}), encoding="utf-8")
+    browser.open(path.as_uri())
+    browser.until(f"{IN_DEMO}.querySelector('.mark.out')")
+    script = (
+        f"[...{IN_DEMO}.querySelectorAll('.mark.out, .label.out')].map((each) => {{"
+        " const b = each.getBoundingClientRect(); return [b.left, b.right, b.top, b.bottom]; })"
+    )
+    boxes = browser.run(script)
+    assert len(boxes) == 6  # three markers and their names
+    for (left, right, top, bottom), (left2, right2, top2, bottom2) in itertools.combinations(boxes, 2):
+        assert right <= left2 or right2 <= left or bottom <= top2 or bottom2 <= top
+    browser.open(path.as_uri(), 390)
+    browser.until(f"{IN_DEMO}.querySelector('.drawing')")
+    across = f"[...{IN_DEMO}.querySelectorAll('.drawing .grid text[text-anchor=middle]')].map((t) => t.textContent)"
+    assert browser.run(across)[:3] == ["0.1", "1", "10"]

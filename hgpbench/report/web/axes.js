@@ -13,12 +13,12 @@ function linearTicks(low, high, most) {
 }
 
 function logTicks(low, high, most) {
-  const first = Math.floor(Math.log10(low));
-  const last = Math.ceil(Math.log10(high));
-  const every = Math.ceil((last - first) / Math.max(2, most));
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const decades = Math.log10(high / low);
+  const every = Math.ceil(decades / Math.max(2, most));
   const ticks = [];
   for (let k = first; k <= last; k += every) {
-    for (const part of every === 1 && last - first <= 2 ? [1, 2, 5] : [1]) ticks.push(part * 10 ** k);
+    for (const part of decades < 1.7 ? [1, 2, 5] : [1]) ticks.push(part * 10 ** k);
   }
   return ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
 }

@@ -72,7 +72,7 @@ function shared(told) {
 }
 
 function shownValue(value) {
-  if (value === null) return "none";
+  if (value === null || (typeof value === "object" && !Object.keys(value).length)) return "none";
   if (isNumber(value)) return String(value).length <= 8 ? String(value) : plain(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
@@ -108,7 +108,14 @@ function convergence(view, model, runs) {
   return el("div", null, el("div", { class: "tools" }, choice("against", [["iteration", "iterations"], ["seconds", "seconds"]], across, (value) => {
     across = value;
     redraw();
-  })), chart, el("p", { class: "notes" }, "Bounds of different seeds are of different data."));
+  })), chart, el("p", { class: "notes" }, `${dashed(traced)} Bounds of different seeds are of different data.`));
+}
+
+/** Which line is which seed's, as long as there are dashes to tell them apart. */
+function dashed(traced) {
+  if (traced.length < 2 || traced.length > DASHES.length) return "";
+  const words = ["full", "dashed", "dotted", "dash and dots"];
+  return `${traced.map((run, i) => `Seed ${run.seed}: ${words[i]}`).join("; ")}.`;
 }
 
 /** Whom a model beats and who beats it, by the tests of the report. */

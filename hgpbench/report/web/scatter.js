@@ -148,9 +148,10 @@ function apart(outside, made) {
   const placed = [];
   for (const point of outside) {
     const isUpright = point.y > 0 && point.y < made.height;
+    const room = (each) => 30 + LETTER * (each.x <= point.x ? each : point).model.label.length; // its name is to its right
     const clash = () => placed.find((each) => Math.abs(each.y - point.y) < 14
-      && (isUpright || Math.abs(each.x - point.x) < 30 + LETTER * Math.max(each.model.label.length, point.model.label.length)));
-    for (let tries = 0; tries < placed.length && clash(); tries += 1) {
+      && (isUpright || Math.abs(each.x - point.x) < room(each)));
+    for (let tries = 0; tries <= placed.length && clash(); tries += 1) {
       if (isUpright) point.y = Math.min(made.height, point.y + 16);
       else point.x = Math.min(made.width, clash().x + 30 + LETTER * clash().model.label.length);
     }
