@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_BYTES = 8 << 30  # of one array
+MAX_BYTES = 8 << 30  # of one array that is read whole
 _PACKED = 1100  # no filter that comes with HDF5 packs values further than that
 _SLACK = 1 << 20  # of packed values
 _NUMBERS = "fiub"
@@ -43,7 +43,10 @@ def group(parent: Any, name: str) -> h5py.Group:
 
 def values(parent: Any, name: str) -> NDArray[Any]:
     """An array of numbers or bytes that lies in the file itself, read whole; ValueError where it does not."""
-    return np.asarray(dataset(parent, name)[...])
+    found = dataset(parent, name)
+    if found.size * found.dtype.itemsize > MAX_BYTES:
+        raise ValueError(f"{name} has {found.size:,} values, more than are read at once")
+    return np.asarray(found[...])
 
 
 def dataset(parent: Any, name: str) -> h5py.Dataset:
@@ -73,7 +76,7 @@ def _check_size(found: h5py.Dataset, name: str) -> None:
     """Whether as many bytes can be there as the shape claims."""
     there = min(found.id.get_storage_size(), Path(found.file.filename).stat().st_size)
     packed = found.id.get_create_plist().get_nfilters() > 0
-    most = min(there * _PACKED + _SLACK if packed else there, MAX_BYTES)
+    most = there * _PACKED + _SLACK if packed else there
     if found.size * found.dtype.itemsize > most:
         claimed = " x ".join(f"{length:,}" for length in found.shape)
         raise ValueError(f"{name} claims {claimed} values, but the file stores {there:,} bytes of them")

@@ -57,7 +57,7 @@ def fit(
         if table is None or label is not None:
             raise ConfigError("give a TABLE and --target, or --from RESULTS and --label")
         made = fitting.model_by_name(model or DEFAULT, set_ or (), fitting.SEED if seed is None else seed)
-        rows = fitting.from_table(table, target, choices)
+        rows = fitting.from_table(table, target, choices, made.blockwise)
     done = fitting.fitted(made, rows)
     done.predictor.save(out)
     inputs = done.predictor.preprocessing.inputs

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -24,6 +25,7 @@ FORMAT = 1
 NO_ROW = "no row is left"
 PUBLISHED_TEST = "published_test"
 _CHUNK_BYTES = 1 << 20
+_BLOCK = 65_536  # rows that are hashed at a time
 _OWN = ("preprocessing", "asked")  # fields of About that only a table of the user's has
 _NO_WORDS = ("split", "variant", *_OWN)  # fields of About that are no words for a reader
 
@@ -76,7 +78,8 @@ def content_hash(table: Table) -> str:
     sorted keys and no spaces.
     """
     digest = hashlib.sha256()
-    digest.update(np.ascontiguousarray(table.X, dtype="<f8").data)
+    for start in range(0, len(table.y), _BLOCK):
+        digest.update(np.ascontiguousarray(table.X[start : start + _BLOCK], dtype="<f8").data)
     return _with_the_rest(digest, table.X.shape, table.y, table.columns, table.target, table.published_test)
 
 
@@ -173,18 +176,7 @@ def describe(path: Path) -> Description:
 def read(path: Path) -> Table:
     """The whole dataset."""
     with _opened(path) as file:
-        described = _description(file)
-        X, y = hdf5.values(file, "X"), hdf5.values(file, "y")
-        published = hdf5.values(file, PUBLISHED_TEST) if PUBLISHED_TEST in file else None
-        if published is not None:
-            _check_rows_of(published, len(y))
-        return Table(
-            X.astype(float, copy=False),
-            y.astype(float, copy=False),
-            described.columns,
-            described.target,
-            published,
-        )
+        return _table(file, hdf5.values(file, "X").astype(float, copy=False))
 
 
 def published_test_rows(path: Path) -> int | None:
@@ -202,7 +194,26 @@ def verify(path: Path) -> Description:
 
 def read_as(path: Path, sha256: str) -> Table:
     """The whole dataset, once its content is known to be what the hash says."""
-    table = read(path)
+    return _known(read(path), path, sha256)
+
+
+def left_in_file(path: Path, sha256: str) -> Table:
+    """The same, with an HDF5 dataset for inputs, to be read by blocks; it keeps the file open."""
+    describe(path)  # which says what is wrong with it
+    file = h5py.File(path, "r")
+    return _known(_table(file, hdf5.dataset(file, "X")), path, sha256)
+
+
+def scratch(blocks: Iterable[tuple[Array, Array]], n_inputs: int, most_rows: int) -> tuple[Any, Array]:
+    """Inputs in a nameless file (``TMPDIR`` says where), to be read by blocks, and their targets."""
+    with tempfile.TemporaryDirectory(prefix="hgpbench-") as folder:
+        file = h5py.File(Path(folder) / "rows.h5", "w")
+        _, y = _write_inputs(file, blocks, most_rows, n_inputs)
+    return file["X"], y
+
+
+def _known(table: Table, path: Path, sha256: str) -> Table:
+    """The table, if its content is what the hash says."""
     found = content_hash(table)
     if found != sha256:
         raise DataError(
@@ -210,6 +221,15 @@ def read_as(path: Path, sha256: str) -> Table:
             f"it was damaged or edited: fetch it again with --force"
         )
     return table
+
+
+def _table(file: Any, X: Any) -> Table:
+    """What a file holds, with these inputs."""
+    described, y = _description(file), hdf5.values(file, "y").astype(float, copy=False)
+    published = hdf5.values(file, PUBLISHED_TEST) if PUBLISHED_TEST in file else None
+    if published is not None:
+        _check_rows_of(published, len(y))
+    return Table(X, y, described.columns, described.target, published)
 
 
 def _check_space(part: Path, size: int) -> None:

@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hgpbench.columns import Array, moments
 from hgpbench.errors import CopiedRows, NoBetterThanTheMean
+from hgpbench.fitting.filerows import is_stored, left_in_file
 from hgpbench.fitting.kernels import AUTO, PARAMETERS, Densities, best, choose, families_of
 from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
@@ -97,6 +98,8 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
     """Parameters that there are no more, and what they became."""
     trial_rows: ClassVar[int] = 4_000
     """Training rows that decide between kernels, at most: some are fitted to, the others predicted."""
+    blockwise: ClassVar[bool] = False
+    """Whether inputs may stay in an HDF5 file, from which they are read by blocks."""
     standardize: bool = True
     kernel_: KernelName  # of models that have one
     _square: int | None = None  # see ``_matrix_size``
@@ -189,6 +192,8 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Training data as finite doubles, at least two rows; one order, so that sums round alike."""
+        if self.blockwise and is_stored(X):
+            return left_in_file(self, X, y)
         inputs, target = validate_data(
             self, X, y, dtype=np.float64, order="C", y_numeric=True, ensure_min_samples=2
         )

@@ -20,7 +20,7 @@ from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
 from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_optional, ensure_started
-from hgpbench.fitting.filerows import is_stored, left_in_file, scaled
+from hgpbench.fitting.filerows import scaled
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.placement import n_points
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
@@ -147,6 +147,7 @@ class DVSHGP(Estimator):
     """
 
     stochastic = True
+    blockwise = True
     trial_rows = 20_000  # with few experts a committee does not tell how many far ones agree
     shorthands: ClassVar = {"optimizer": optimizers.write, **dict.fromkeys(LENGTHS, authors.write)}
     former: ClassVar = {
@@ -205,9 +206,6 @@ class DVSHGP(Estimator):
         self.snapshot_every = snapshot_every
         self.standardize = standardize
         self.random_state = random_state
-
-    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
 
     def _check_params(self) -> None:
         check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)

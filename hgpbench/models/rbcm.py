@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hgpbench.cluster import check_given, joined
 from hgpbench.columns import chunks
@@ -16,7 +15,7 @@ from hgpbench.experts.memory import Pieces, check_memory
 from hgpbench.experts.recent import Recent
 from hgpbench.experts.rows import KINDS, Rows, Shares, partition
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs
-from hgpbench.fitting.filerows import is_stored, left_in_file, scaled
+from hgpbench.fitting.filerows import scaled
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, search, told
@@ -110,6 +109,7 @@ class RBCM(Estimator):
         of the experts only, theirs times n / n_train_rows.
     """
 
+    blockwise = True
     reference = "Deisenroth and Ng (2015), Distributed Gaussian processes"
 
     def __init__(
@@ -147,9 +147,6 @@ class RBCM(Estimator):
         self.cluster = cluster
         self.standardize = standardize
         self.random_state = random_state
-
-    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
 
     def _check_params(self) -> None:
         check_kernels(kernel=self.kernel)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from hgpbench.fitting.batches import Batches
 from hgpbench.fitting.checks import check_at_least
 from hgpbench.fitting.collapsed import fit_sparse, start_sparse
-from hgpbench.fitting.filerows import is_stored, left_in_file
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.minibatch import (
     FEW_STEPS,
@@ -97,6 +96,7 @@ class SVGP(Estimator):
         one batch each, the last one, ``elbo_``, from all rows, or from a tenth of ``max_iter`` batches.
     """
 
+    blockwise = True
     reference = "Hensman, Fusi and Lawrence (2013), Gaussian processes for big data"
 
     def __init__(
@@ -148,9 +148,6 @@ class SVGP(Estimator):
         """
         self._checkpoint = checkpoint
         return super().fit(X, y, callback=callback)
-
-    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
 
     def _check_params(self) -> None:
         check_kernels(kernel=self.kernel)

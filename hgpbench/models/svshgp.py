@@ -11,7 +11,6 @@ from hgpbench.fitting import authors
 from hgpbench.fitting.authors import Length
 from hgpbench.fitting.batches import Batches
 from hgpbench.fitting.checks import check_at_least
-from hgpbench.fitting.filerows import is_stored, left_in_file
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.minibatch import (
     FEW_STEPS,
@@ -113,6 +112,7 @@ class SVSHGP(Estimator):
         one batch each, the last one, ``elbo_``, from all rows, or from a tenth of ``max_iter`` batches.
     """
 
+    blockwise = True
     reference = "Liu, Ong and Cai (2020), Large-scale heteroscedastic regression via Gaussian process"
     shorthands: ClassVar = dict.fromkeys(LENGTHS, authors.write)
 
@@ -173,9 +173,6 @@ class SVSHGP(Estimator):
         """
         self._checkpoint = checkpoint
         return super().fit(X, y, callback=callback)
-
-    def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        return left_in_file(self, X, y) if is_stored(X) else super()._validated(X, y)
 
     def _check_params(self) -> None:
         check_kernels(kernel=self.kernel, noise_kernel=self.noise_kernel)

@@ -19,14 +19,14 @@ from hgpbench.data import store
 from hgpbench.data.frames.choices import MARKERS, Choices
 from hgpbench.data.frames.encoding import Number
 from hgpbench.data.frames.preprocessing import Preprocessing
-from hgpbench.data.frames.reading import opened
+from hgpbench.data.frames.reading import is_table, opened
 from hgpbench.data.frames.survey import learn
 from hgpbench.data.names import data_folder, expanded, is_openml
 from hgpbench.data.source import StoredSource, open_source, parse_name
 from hgpbench.errors import Caution, ConfigError, DataError, FitError, HgpbenchError
 from hgpbench.models import MODELS, Estimator
 from hgpbench.prediction import Array
-from hgpbench.use.predictor import Predictor, numbers
+from hgpbench.use.predictor import Predictor, is_large, numbers
 from hgpbench.words import listed, nearest
 
 SEED = 0
@@ -52,10 +52,13 @@ class Fit:
     notes: tuple[str, ...]
 
 
-def from_table(table: str, target: str | None, choices: Choices) -> Rows:
-    """The rows of a file, of a table of OpenML, or of a dataset by name."""
-    if not is_openml(table) and not expanded(table).is_file():
-        return _of_dataset(table, target, choices)
+def from_table(table: str, target: str | None, choices: Choices, blockwise: bool = False) -> Rows:
+    """The rows of a file, of a folder of them, of a table of OpenML, or of a dataset by name.
+
+    Many rows stay in a file where the model reads them ``blockwise``.
+    """
+    if not is_openml(table) and not is_table(expanded(table)):
+        return _of_dataset(table, target, choices, blockwise)
     with opened(table, choices, () if target is None else (target,)) as found:
         chosen = target or found.target
         if chosen is None:
@@ -63,7 +66,7 @@ def from_table(table: str, target: str | None, choices: Choices) -> Rows:
                 f"{found.label}: name the column to predict with --target; it has {listed(found.columns)}"
             )
         learnt = learn(found, chosen, choices)
-        return Rows(*numbers(found, learnt), learnt.plan, learnt.notes)
+        return Rows(*numbers(found, learnt, blockwise), learnt.plan, learnt.notes)
 
 
 def model_by_name(name: str, given: Sequence[str], seed: int = SEED) -> Estimator:
@@ -92,10 +95,11 @@ def from_experiment(folder: Path, label: str | None, seed: int | None) -> tuple[
             f"{folder}: {label} is {entry.model}, which hgpbench cannot save; docs/use.md says what can"
         )
     record = records.read_at(folder.parent / entry.folder, entry.model, entry.seed)
-    rows = _of_dataset(_full_name(found.dataset), None, Choices())
+    kind = MODELS[entry.model]
+    rows = _of_dataset(_full_name(found.dataset), None, Choices(), kind.blockwise)
     if open_stored(_full_name(found.dataset)).sha256 != found.dataset.get("sha256"):
         raise DataError(f"{folder}: the dataset {_full_name(found.dataset)} has changed since; run it again")
-    return _built(MODELS[entry.model], record.params, record.seed if seed is None else seed), rows
+    return _built(kind, record.params, record.seed if seed is None else seed), rows
 
 
 def fitted(model: Estimator, rows: Rows) -> Fit:
@@ -121,7 +125,7 @@ def open_stored(name: str) -> StoredSource:
     return source
 
 
-def _of_dataset(name: str, target: str | None, choices: Choices) -> Rows:
+def _of_dataset(name: str, target: str | None, choices: Choices, blockwise: bool) -> Rows:
     if "." in name or "/" in name:
         raise DataError(f"{name}: no such file")
     source = open_stored(name)
@@ -130,7 +134,9 @@ def _of_dataset(name: str, target: str | None, choices: Choices) -> Rows:
             f"{name}: is a dataset in {data_folder()} with its target, {source.target}, and its inputs; "
             "give the table itself to choose others"
         )
-    table = store.read_as(source.path, source.sha256)
+    described = source.description
+    large = blockwise and is_large(described.rows, len(described.columns))
+    table = (store.left_in_file if large else store.read_as)(source.path, source.sha256)
     return Rows(table.X, table.y, _plan_of(source, table))
 
 
@@ -147,7 +153,7 @@ def _plan_of(source: StoredSource, table: store.Table) -> Preprocessing:
         if plan.inputs == table.columns:
             return plan
     columns = tuple(
-        Number(name, float(np.mean(column))) for name, column in zip(table.columns, table.X.T, strict=True)
+        Number(name, float(np.mean(table.X[:, place]))) for place, name in enumerate(table.columns)
     )
     return Preprocessing(columns, table.target, "error", tuple(sorted(MARKERS)))
 

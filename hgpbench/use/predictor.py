@@ -1,12 +1,13 @@
 """A fitted model and how a table becomes its inputs: they are saved, loaded and used together."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from hgpbench.data import own, store
 from hgpbench.data.frames.choices import Choices, Missing
 from hgpbench.data.frames.encoding import Number
 from hgpbench.data.frames.preprocessing import Preprocessing, Unseen
@@ -19,6 +20,7 @@ from hgpbench.prediction import Array, Prediction
 from hgpbench.words import listed, printable
 
 _PREPROCESSING = "preprocessing"
+LARGE = 500_000_000  # bytes of inputs that are held in memory, at most, by models that need not
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Predictor:
         choices = choices or Choices()
         with opened(table, choices, (target,)) as found:
             learnt = learn(found, target, choices)
-            X, y = numbers(found, learnt)
+            X, y = numbers(found, learnt, model.blockwise)
         return cls(model.fit(X, y), learnt.plan)
 
     def predict(self, frame: pd.DataFrame) -> Array:
@@ -98,17 +100,35 @@ def load_for_tables(path: Path) -> Predictor:
     return Predictor(found, Preprocessing(columns, "", "error", tuple(sorted(Choices().markers))))
 
 
-def numbers(table: Table, learnt: Learnt) -> tuple[Array, Array]:
-    """All rows of a table to learn from."""
-    plan, row = learnt.plan, 0
-    X, y, kept = np.empty((learnt.rows, len(plan.inputs))), np.empty(learnt.rows), 0
-    for block in table.blocks(plan.as_numbers):
-        rows = plan.training(block, row, table.label)
-        X[kept : kept + len(rows.y)], y[kept : kept + len(rows.y)] = rows.X, rows.y
-        kept += len(rows.y)
-        row += len(block)
-    if kept < 2:
+def numbers(table: Table, learnt: Learnt, blockwise: bool = False) -> tuple[Array, Array]:
+    """All rows of a table to learn from; many are put into a file, if the model reads ``blockwise``."""
+    n, d = learnt.rows, len(learnt.plan.inputs)
+    blocks = own.numbers(table, learnt.plan)
+    try:
+        if blockwise and is_large(n, d):
+            X, y = store.scratch(blocks, d, n)
+        else:
+            X, y = _gathered(blocks, n, d)
+    except DataError as error:
+        if str(error) != store.NO_ROW:
+            raise
+        X, y = np.empty((0, d)), np.empty(0)
+    if len(y) < 2:
         raise DataError(
-            f"{table.label}: {kept} rows are left to learn from; inputs: {listed(plan.inputs, 20)}"
+            f"{table.label}: {len(y)} rows are left to learn from; inputs: {listed(learnt.plan.inputs, 20)}"
         )
+    return X, y
+
+
+def is_large(rows: int, columns: int) -> bool:
+    """Whether rows are left in a file by models that can read them there."""
+    return 8 * rows * columns > LARGE
+
+
+def _gathered(blocks: Iterable[tuple[Array, Array]], n: int, d: int) -> tuple[Array, Array]:
+    """At most ``n`` rows, in memory."""
+    X, y, kept = np.empty((n, d)), np.empty(n), 0
+    for inputs, target in blocks:
+        X[kept : kept + len(target)], y[kept : kept + len(target)] = inputs, target
+        kept += len(target)
     return X[:kept], y[:kept]

@@ -4,6 +4,7 @@ import importlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from hgpbench import hdf5
 from hgpbench.data.frames.cells import Array
 from hgpbench.data.frames.table import Table, block_rows, is_unnamed, named, plain
 from hgpbench.errors import DataError
-from hgpbench.words import printable
+from hgpbench.words import listed, printable
 
 PARQUET = b"PAR1"
+SUFFIXES = (".parquet", ".pq")  # of the files of a folder
 FEATHER = b"ARROW1"
 OLD_FEATHER = b"FEA1"
 HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -44,6 +46,31 @@ def parquet(path: Path, label: str) -> Table:
             yield from file.iter_batches(batch_size=size)
 
     return _of_arrow(label, "Parquet", names, batches)
+
+
+def folder(path: Path, label: str) -> Table:
+    """A folder of Parquet files with the same columns: one table, file after file by name."""
+    tables = [parquet(each, printable(f"{label}/{each.name}")) for each in files_of(path)]
+    if not tables:
+        raise DataError(f"{path}: is a folder without Parquet files, which would be one table")
+    first = tables[0]
+    for table in tables:
+        if table.columns != first.columns:
+            raise DataError(
+                f"{table.label}: has the columns {listed(table.columns, 8)}, and {first.label} has "
+                f"{listed(first.columns, 8)}; the files of a folder are one table"
+            )
+
+    def read(as_numbers: Sequence[str]) -> Iterator[pd.DataFrame]:
+        for table in tables:
+            yield from table.read(as_numbers)
+
+    return replace(first, label=label, read=read)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The Parquet files of a folder, in the order in which they are read."""
+    return sorted(each for each in folder.iterdir() if each.suffix.lower() in SUFFIXES and each.is_file())
 
 
 def feather(path: Path, label: str) -> Table:

@@ -1,5 +1,6 @@
 """A table by whatever it is: a path, ``openml:ID`` or a pandas frame."""
 
+import hashlib
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from hgpbench import files
 from hgpbench.data import raw
 from hgpbench.data.cards import RawFile
 from hgpbench.data.frames import columnar, delimited
@@ -46,9 +48,13 @@ def opened(
         yield openml.table(str(given).removeprefix(OPENML))
         return
     path = expanded(str(given))
+    label = label_of(path)
+    if path.is_dir():
+        table = columnar.folder(path, label)
+        yield replace(table, raw_sha256=_sha256_of(path))
+        return
     if not path.is_file():
         raise DataError(f"{path}: no such file")
-    label = label_of(path)
     if path.suffix.lower() in _WORKBOOKS:
         raise DataError(f"{label}: is a workbook; save the sheet as CSV and give that")
     with tempfile.TemporaryDirectory(prefix="hgpbench-") as scratch:
@@ -58,9 +64,20 @@ def opened(
         yield replace(_table(plain, label, choices, expected, need_target), raw_sha256=sha256)
 
 
+def is_table(path: Path) -> bool:
+    """Whether there is a file, or a folder that can be a table."""
+    return path.is_file() or (path.is_dir() and bool(columnar.files_of(path)))
+
+
 def label_of(path: Path) -> str:
     """The file's name as it can be stored and shown; a folder may hold names that no text can."""
     return printable(path.name).replace("\\", "_")
+
+
+def _sha256_of(folder: Path) -> str:
+    """One hash for the Parquet files of a folder: of a line for each, as sha256sum writes it."""
+    lines = [f"{files.sha256_of(each)}  {each.name}\n" for each in columnar.files_of(folder)]
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def _table(path: Path, label: str, choices: Choices, expected: Collection[str], need_target: bool) -> Table:
