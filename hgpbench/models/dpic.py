@@ -1,11 +1,15 @@
 """The partially independent conditional, its blocks worked on side by side."""
 
-from typing import Literal, get_args
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
-from hgpbench.experts.rows import KINDS, Rows, partition
+from hgpbench.cluster import Cluster, check_given, joined
+from hgpbench.experts.bundles import Spread, spread_out
+from hgpbench.experts.rows import KINDS, Index, Rows, partition
 from hgpbench.fitting.calibration import least_variance, repeated_variance
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional, ensure_started
 from hgpbench.fitting.collapsed import judging_rows
@@ -25,6 +29,7 @@ from hgpbench.prediction import Prediction
 from hgpbench.repeated import observed
 
 Optimizer = Literal["lbfgs", "cg"]
+WORTH_WORKERS = 1e11  # flops of a prediction, some seconds of a core, below which a cluster is not asked
 SUSPICIOUS = 1e-3  # of the variance of y: less noise than this is looked into
 
 
@@ -71,6 +76,10 @@ class DPIC(Estimator):
     n_jobs : int or None, default=None
         Threads, one BLAS thread each; their number changes no bit of the result. None for as many as this
         process and its BLAS may use.
+    cluster : str, Client or None, default=None
+        Cluster of Dask on whose workers the blocks are, in up to 16 bundles, instead of threads: its address,
+        "local:N" for N workers here, or a Client of ``dask.distributed``. It changes no bit of the result,
+        and no model file says where it was.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -118,6 +127,7 @@ class DPIC(Estimator):
         kernel: Choice = "se",
         noise_floor: bool = True,
         n_jobs: int | None = None,
+        cluster: Any = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -132,6 +142,7 @@ class DPIC(Estimator):
         self.kernel = kernel
         self.noise_floor = noise_floor
         self.n_jobs = n_jobs
+        self.cluster = cluster
         self.standardize = standardize
         self.random_state = random_state
 
@@ -144,6 +155,7 @@ class DPIC(Estimator):
         check_at_least("n_restarts", self.n_restarts, 0)
         check_choice("noise_floor", self.noise_floor, (True, False))
         check_jobs(self.n_jobs)
+        check_given(self.cluster)
         check_choice("partition", self.partition, KINDS)
         check_choice("optimizer", self.optimizer, get_args(Optimizer))
 
@@ -155,12 +167,12 @@ class DPIC(Estimator):
         Xm = inducing_points(inputs, n_points(self.n_inducing, len(y)), rng)
         rows = shares.gather(inputs, target)
         with runner(self.n_jobs) as run:
-            start, family = self._start(rows, Xm, rng, run), self._families.f
+            start = self._start(rows, Xm, rng, run)
             layout = Layout.of(start.values, positive=POSITIVE)
-            blocks = Blocks(rows.X, rows.y, rows.starts.tolist(), run, family)
-            result = self._maximise(blocks, layout, start.values, self._reporter(callback, len(y)))
-            values = layout.unpack(ensure_started(result).x)
-            self._posterior = blocks.posterior(values)
+            with self._blocks(rows, run) as blocks:
+                result = self._maximise(blocks, layout, start.values, self._reporter(callback, len(y)))
+                values = layout.unpack(ensure_started(result).x)
+                self._posterior = blocks.posterior(values)
         self._keep(result, len(y))
         self.n_evaluations_ += start.evaluations
         self.starts_ = told(start.tried)
@@ -199,8 +211,19 @@ class DPIC(Estimator):
         trials = [trial._replace(values=trial.values | {"Xm": Xm}) for trial in grid(rows.X, rows.y)]
         return search(blocks.evidence, trials, POSITIVE, n_restarts=self.n_restarts, held=("Xm",))
 
+    @contextmanager
+    def _blocks(self, rows: Rows, run: Run) -> Iterator[Blocks | Spread]:
+        """The blocks of these rows: here, or on the workers of a cluster."""
+        family = self._families.f
+        with joined(self.cluster) as cluster:
+            if cluster is None:
+                yield Blocks(rows.X, rows.y, rows.starts.tolist(), run, family)
+            else:
+                with spread_out(rows, cluster, family) as spread:
+                    yield spread
+
     def _maximise(
-        self, blocks: Blocks, layout: Layout, first: Values, report: Callback | None
+        self, blocks: Blocks | Spread, layout: Layout, first: Values, report: Callback | None
     ) -> OptimResult:
         evidence, x0 = objective(blocks.evidence, layout), layout.pack(first)
         if self.optimizer == "lbfgs":
@@ -209,6 +232,23 @@ class DPIC(Estimator):
 
     def _moments(self, X: Array) -> Prediction:
         owners = pairwise_distances_argmin(X / self._spread, self._centres)
-        with runner(self.n_jobs) as run:
-            moments = self._posterior.moments(X, owners, run)
+        with joined(self.cluster if self._flops(owners) > WORTH_WORKERS else None) as cluster:
+            moments = self._conferred(X, owners, cluster)
         return Prediction.floored(*moments, self._noise, self.noise_floor_ / self._scaling.y_scale**2)
+
+    def _conferred(self, X: Array, owners: Index, cluster: Cluster | None) -> tuple[Array, Array]:
+        """Means and variances of f at scaled inputs that belong to these blocks."""
+        posterior = self._posterior
+        if cluster is None:
+            with runner(self.n_jobs) as run:
+                return posterior.moments(X, owners, run)
+        rows = Rows(posterior.X, posterior.y, np.asarray(posterior.starts))
+        with spread_out(rows, cluster, self._families.f) as spread:
+            return spread.moments(posterior, X, owners)
+
+    def _flops(self, owners: Index) -> float:
+        """What it takes to predict rows that belong to these blocks."""
+        counts = np.bincount(owners, minlength=len(self.block_sizes_)).astype(float)
+        sizes, m = self.block_sizes_.astype(float), len(self._posterior.alpha)
+        asked = np.where(counts > 0.0, sizes**2 * (sizes + 3.0 * m), 0.0)
+        return float(asked.sum() + counts @ (2.0 * (sizes + m) ** 2))

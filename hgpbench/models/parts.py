@@ -20,7 +20,7 @@ CLASSES: dict[str, str] = {
     "ExactPosterior": "gp.exact",
     "Posterior": "gp.posterior",
     "Inducing": "gp.inducing",
-    "BlockPosterior": "gp.pic",
+    "BlockPosterior": "gp.block",
     "Basis": "gp.gpz",
     "BasisPosterior": "gp.gpz",
     "Ridge": "fitting.ridge",

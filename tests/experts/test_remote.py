@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from numpy.linalg import LinAlgError
 from numpy.testing import assert_array_equal
 
 from hgpbench import cluster as clusters
@@ -19,12 +20,15 @@ from hgpbench import load
 from hgpbench.cluster import joined
 from hgpbench.errors import ClusterError
 from hgpbench.experts import remote
+from hgpbench.experts.bundles import spread_out
 from hgpbench.experts.crew import Crew
 from hgpbench.experts.owner import LASTING, Owner
 from hgpbench.experts.pool import Each, Serial
 from hgpbench.experts.remote import Remote
 from hgpbench.experts.rows import Rows, Shares
-from hgpbench.models import DVSHGP, RBCM, dvshgp
+from hgpbench.gp.kernels import SEARD
+from hgpbench.gp.pic import BUNDLES, Blocks
+from hgpbench.models import DPIC, DVSHGP, RBCM, dpic, dvshgp
 from tests.experts.crowd import Crowd
 from tests.experts.test_pool import story
 from tests.models.zoo import draw
@@ -306,3 +310,44 @@ def test_a_snapshot_gives_back_what_was_written() -> None:
 def test_an_each_is_shared_out_with_its_experts() -> None:
     call = remote.Call(Owner.restore, [4, 7, 5], [Each("abc"), 1], {"whole": True})
     assert remote._at(call, [0, 2]) == (Owner.restore, [4, 5], [["a", "c"], 1], {"whole": True})
+
+
+def test_blocks_of_pic_have_the_bits_of_threads(crowd: Crowd) -> None:
+    """In 16 bundles, of which one worker of two is lost on the way with its share."""
+    X, y = draw(260)
+    settings: dict[str, Any] = {"block_size": 10, "n_inducing": 8, "max_iter": 6, "random_state": 0}
+    expected = DPIC(**settings).fit(X, y)
+    assert len(expected.block_sizes_) > BUNDLES
+    for workers, act in ((1, lambda: None), (3, crowd.kill)):
+        crowd.have(workers)
+        found = DPIC(cluster=crowd.client, **settings).fit(X, y, callback=at(4, act))
+        assert_array_equal(found.trace_[:, 2], expected.trace_[:, 2])
+        assert_array_equal(found.inducing_f_, expected.inducing_f_)
+        assert_array_equal(found.predict(X), expected.predict(X))
+
+
+def test_predictions_of_blocks_on_a_cluster_are_the_same(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd.have(2)
+    X, y = draw(200)
+    settings: dict[str, Any] = {"block_size": 8, "n_inducing": 6, "max_iter": 2, "random_state": 0}
+    model = DPIC(cluster=crowd.client, **settings).fit(X, y)
+    Xs = draw(50, seed=1)[0]
+    expected = model.predict_dist(Xs)
+    monkeypatch.setattr(dpic, "WORTH_WORKERS", 0)
+    found = model.predict_dist(Xs)
+    assert_array_equal(found.mean, expected.mean)
+    assert_array_equal(found.var, expected.var)
+
+
+def test_blocks_that_cannot_be_evaluated_are_so_on_a_cluster_too(crowd: Crowd) -> None:
+    crowd.have(2)
+    X, y = draw(60)
+    rows = Rows(X, y, np.arange(0, 61, 10))
+    bad = {"s2_k": np.ones(()), "ell": np.full(2, 1e-320), "Xm": X[:4], "sigma2": np.ones(())}
+    fine = bad | {"ell": np.ones(2)}
+    with joined(crowd.client) as there, spread_out(rows, there, SEARD) as spread:
+        with pytest.raises(LinAlgError), np.errstate(all="ignore"):
+            spread.evidence(bad)
+        assert spread.evidence(fine).value == Blocks(X, y, rows.starts.tolist()).evidence(fine).value

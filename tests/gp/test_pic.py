@@ -9,8 +9,9 @@ from numpy.linalg import LinAlgError
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 
-from hgpbench.gp import pic
-from hgpbench.gp.pic import Block, Blocks
+from hgpbench.gp import block, pic
+from hgpbench.gp.block import Block
+from hgpbench.gp.pic import Blocks
 from hgpbench.la import JITTER
 from tests.gp.reference import (
     Values,
@@ -70,7 +71,7 @@ def test_prediction_is_the_conditional_normal_of_the_block_prior():
 def test_chunks_of_test_rows_do_not_matter(monkeypatch):
     posterior = Blocks(X, Y, STARTS).posterior(VALUES)
     expected = posterior.moments(XS, OWNER_S)
-    monkeypatch.setattr(pic, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(block, "CHUNK_ROWS", 2)
     assert_allclose(posterior.moments(XS, OWNER_S), expected, rtol=1e-12)
 
 
@@ -129,11 +130,11 @@ def test_blocks_are_kept_while_they_fit(monkeypatch):
 def test_memory_does_not_grow_with_the_rows_once_blocks_are_too_many_to_keep(monkeypatch):
     monkeypatch.setattr(pic, "KEEP_BYTES", 1_000_000)
     rng = np.random.default_rng(6)
-    m, block = 40, 50
+    m, size = 40, 50
     peaks = []
     for n in (2_000, 8_000):  # several blocks a bundle in both
         inputs, target = rng.normal(size=(n, 3)), rng.normal(size=n)
-        problem = Blocks(inputs, target, list(range(0, n + 1, block)))
+        problem = Blocks(inputs, target, list(range(0, n + 1, size)))
         values = VALUES | {"Xm": inputs[:m]}
         problem.evidence(values)
         tracemalloc.start()
