@@ -37,9 +37,13 @@ def hashes(X: Array, y: Array | None = None) -> Iterator[NDArray[np.uint64]]:
 
 def distinct(X: Array, y: Array) -> NDArray[np.intp]:
     """The first of rows that agree in inputs and target, by number, in order."""
-    if not len(y):
-        return np.arange(0)
-    return np.sort(np.unique(np.concatenate([*hashes(X, y)]), return_index=True)[1])
+    every = np.empty(len(y), dtype=np.uint64)
+    for rows, part in zip(chunks(len(y), ROWS), hashes(X, y), strict=True):
+        every[rows] = part
+    ordered = np.sort(every)
+    if not np.any(ordered[1:] == ordered[:-1]):  # as a rule; then no more numbers of each row are held
+        return np.arange(len(y))
+    return np.sort(np.unique(every, return_index=True)[1])
 
 
 def observed(X: Array, y: Array) -> NDArray[np.intp]:
