@@ -11,6 +11,8 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
 _BREAKS = re.compile(r"\s*[\n\r]\s*|\t")
+SEVERAL = "+"
+"""Between an experiment's name and that of one of its several datasets, in the name of their results."""
 _MOST_COMPARED = 2_000  # words to choose the nearest from, and letters of each
 
 

@@ -44,6 +44,7 @@ def show_report(
     for closing in document.closings:
         if closing.tables and not brief:
             shown.print(Text(f"\n{printable(closing.heading)}", style="bold underline"))
+            shown.print(bullets(((words, "") for words in closing.words), "• "))
             _show_tables(closing.tables, shown)
 
 

@@ -3,7 +3,6 @@
 from hgpbench.config.experiment import (
     MAX_RUNS,
     QUICK,
-    SEVERAL,
     Entry,
     Experiment,
     TablePath,
@@ -17,7 +16,6 @@ __all__ = [
     "CLASS",
     "MAX_RUNS",
     "QUICK",
-    "SEVERAL",
     "Entry",
     "Experiment",
     "Limits",

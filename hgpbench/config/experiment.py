@@ -23,11 +23,10 @@ from hgpbench.config.schema import (
 )
 from hgpbench.config.yamlfile import Document, Key
 from hgpbench.errors import ConfigError
-from hgpbench.words import nearest
+from hgpbench.words import SEVERAL, nearest
 
 MAX_RUNS = 100_000  # of one command, and labels of one file
 QUICK = "-quick"  # ends the name of an experiment's quick variant
-SEVERAL = "+"  # between an experiment's name and that of one of its several datasets
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_-]+")
 
 

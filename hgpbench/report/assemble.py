@@ -56,7 +56,7 @@ def build(
         from hgpbench.report.page import page
         from hgpbench.report.pictures import draw, save
 
-        drawn = draw(document.experiments)
+        drawn = draw(document.experiments, document.closings)
         if plot:
             pictures, written = save(drawn, folder)
         if html:

@@ -1,5 +1,6 @@
 """Find the experiments in a results folder and what became of each of their planned runs."""
 
+import glob
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from hgpbench.bench.record import Arrays, Record, Status
 from hgpbench.errors import RecordError
 from hgpbench.report import digest
 from hgpbench.report.digest import Digest
-from hgpbench.words import printable, printable_all
+from hgpbench.words import SEVERAL, printable, printable_all
 
 State = Status | Literal["not run", "damaged"]
 Progress = Callable[[int, int], None]  # runs read so far, runs in all
@@ -97,6 +98,11 @@ def collect(path: Path, progress: Progress | None = None, names: Sequence[str] =
     """Read one experiment's folder, or those of a results folder: all, or the named ones in their order."""
     if (path / manifest.MANIFEST).is_file():
         return _read_all([(path, _plan(path))], (), progress)
+    several = (
+        [] if names else sorted(path.parent.glob(f"{glob.escape(path.name)}{SEVERAL}*/{manifest.MANIFEST}"))
+    )
+    if several:  # the name of an experiment on several datasets, which has no folder of its own
+        return _read_all([(file.parent, _plan(file.parent)) for file in several], (), progress)
     if not path.is_dir():
         raise RecordError(
             f"{path}: no such folder; give a results folder or one experiment's folder inside it"

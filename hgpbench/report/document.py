@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hgpbench.report import cautions, compare, notes, tables
+from hgpbench.report import across, cautions, compare, notes, tables
 from hgpbench.report.collect import Collection, Experiment
 from hgpbench.report.headlines import Headline, headlines
 from hgpbench.report.supplement import NOTHING_ADDED, Addition, Closing, Supplier, nothing
@@ -41,7 +41,8 @@ def write_up(collection: Collection, supplier: Supplier = nothing) -> Document:
     experiments = collection.experiments
     supplement = supplier(experiments)
     sections = tuple(section(*each) for each in zip(experiments, supplement.additions, strict=True))
-    return Document(sections, supplement.closings, collection.problems)
+    closings = (*across.closings(experiments), *supplement.closings)
+    return Document(sections, closings, collection.problems)
 
 
 def section(experiment: Experiment, addition: Addition = NOTHING_ADDED) -> Section:

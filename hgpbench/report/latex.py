@@ -38,6 +38,8 @@ def latex(document: Document) -> str:
         if closing.tables:
             blocks.append(rf"\section*{{{tex(closing.heading)}}}")
         blocks += [_table(table) for table in closing.tables]
+        if closing.words:
+            blocks.append("\n".join(tex(line) for line in closing.words))
     return "\n\n".join(blocks) + "\n"
 
 

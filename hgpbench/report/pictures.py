@@ -1,6 +1,7 @@
 """Draw the plots of every experiment, and keep them as files."""
 
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +9,15 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from hgpbench import files
+from hgpbench.metrics import METRICS
+from hgpbench.report.across import Ranking
 from hgpbench.report.collect import Experiment
-from hgpbench.report.plots import PLOTS, Plot
+from hgpbench.report.plots import PLOTS
+from hgpbench.report.plots.ranks import ranks
 from hgpbench.report.plots.style import context
 from hgpbench.report.render import Pictures
 from hgpbench.report.styles import Styles, assign
+from hgpbench.report.supplement import Closing
 
 FOLDER = "plots"
 DPI = 160
@@ -29,10 +34,10 @@ class Picture:
     svg: bytes
 
 
-Drawn = dict[str, list[Picture]]  # by experiment
+Drawn = dict[str, list[Picture]]  # by experiment, or by the name of a closing
 
 
-def draw(experiments: Sequence[Experiment]) -> Drawn:
+def draw(experiments: Sequence[Experiment], closings: Sequence[Closing] = ()) -> Drawn:
     """Every plot that has something to show; a label looks the same in all of them."""
     styles = styles_of(experiments)
     drawn: Drawn = {}
@@ -42,7 +47,12 @@ def draw(experiments: Sequence[Experiment]) -> Drawn:
             for plot in PLOTS:
                 figure = plot.draw(experiment, styles)
                 if figure is not None:
-                    pictures.append(_picture(plot, figure))
+                    pictures.append(_picture(plot.name, plot.title, figure))
+        for closing in closings:
+            tested = [each for each in closing.rankings if not math.isnan(each.critical)]
+            drawn[closing.name] = [
+                _picture(f"ranks-{each.metric}", _ranks_title(each), ranks(each, styles)) for each in tested
+            ]
     return drawn
 
 
@@ -68,10 +78,17 @@ def save(drawn: Drawn, folder: Path) -> tuple[Pictures, list[Path]]:
     return shown, written
 
 
-def _picture(plot: Plot, figure: Figure) -> Picture:
+def _ranks_title(ranking: Ranking) -> str:
+    return (
+        f"Mean ranks by {METRICS[ranking.metric].title} over {len(ranking.datasets)} data sets; a bar joins "
+        "models that they do not tell apart"
+    )
+
+
+def _picture(name: str, title: str, figure: Figure) -> Picture:
     png = _bytes(figure, "png")
     figure.set_layout_engine("none")  # laid out once is enough for both
-    return Picture(plot.name, plot.title, figure.get_figwidth(), png, _bytes(figure, "svg"))
+    return Picture(name, title, figure.get_figwidth(), png, _bytes(figure, "svg"))
 
 
 def _bytes(figure: Figure, kind: str) -> bytes:

@@ -44,7 +44,11 @@ def markdown(document: Document, pictures: Pictures = NO_PICTURES, wide: bool = 
             blocks.append(f"![{title}]({address})")
     for closing in document.closings:
         if closing.tables:
-            blocks += [f"## {closing.heading}", *_markdown_tables(closing.tables, wide)]
+            blocks.append(f"## {_plain(closing.heading)}")
+            if closing.words:
+                blocks.append(_bullets(closing.words))
+            blocks += _markdown_tables(closing.tables, wide)
+            blocks += [f"![{title}]({address})" for title, address in pictures.get(closing.name, ())]
     if document.problems:
         blocks += ["## Could not be read", _bullets(document.problems)]
     return "\n\n".join(blocks) + "\n"

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hgpbench.report.collect import Experiment
 from hgpbench.report.tables import Table
+
+if TYPE_CHECKING:
+    from hgpbench.report.across import Ranking
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,14 @@ class Addition:
 
 @dataclass(frozen=True)
 class Closing:
-    """What ends the report; ``name`` is its anchor in the page and its key in JSON."""
+    """What ends the report; ``name`` is its anchor in the page, its key in JSON, and begins its files."""
 
     name: str
     heading: str
     tables: tuple[Table, ...]
     data: tuple[Mapping[str, Any], ...]
+    words: tuple[str, ...] = ()
+    rankings: tuple["Ranking", ...] = ()  # of which pictures are drawn
 
 
 @dataclass(frozen=True)
