@@ -1,5 +1,6 @@
 """A report as a reader meets it: sections with tables, findings and notes; every format renders this."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hgpbench.report import across, cautions, compare, notes, tables
@@ -84,6 +85,15 @@ def _findings(experiment: Experiment) -> list[str]:
     """Outcome of the tests; nothing to say where fewer than two models have a score."""
     if sum(bool(experiment.done(label)) for label in experiment.labels) < 2:
         return []
-    said = [sentence for metric in compare.SAID for sentence in compare.sentences(experiment, metric)]
+    said = _merged(sentence for metric in compare.SAID for sentence in compare.sentences(experiment, metric))
     method = compare.method(experiment)
     return [*said, method] if method else said
+
+
+def _merged(sentences: Iterable[str]) -> list[str]:
+    """What is said of several scores in the same words is said once, with their names before the colon."""
+    names: dict[str, list[str]] = {}
+    for sentence in sentences:
+        name, _, rest = sentence.rpartition(": ") if sentence.count(": ") == 1 else ("", "", sentence)
+        names.setdefault(rest, []).append(name)
+    return [": ".join(filter(None, (", ".join(each), rest))) for rest, each in names.items()]

@@ -31,7 +31,7 @@ _COST_TITLES = {
     "processor_seconds": "processor [s]",
     "peak_memory_bytes": "peak memory [MB]",
 }
-_COST_DIGITS = 4
+_COST_DIGITS = 3
 _ROUND_OFF = 1e-12  # of a score without a unit; with one, a number so small may be meant
 _PERCENT = ("coverage95", "calibration")
 _SCALES = {**dict.fromkeys(_PERCENT, 100.0), "peak_memory_bytes": 1e-6}

@@ -13,9 +13,10 @@ from hgpbench import report
 from hgpbench.bench import manifest
 from hgpbench.errors import ConfigError
 from hgpbench.report.collect import collect
-from hgpbench.report.document import write_up
+from hgpbench.report.document import Document, section, write_up
 from hgpbench.report.page import LOOKED_AT, page
 from hgpbench.report.render import as_json
+from hgpbench.report.supplement import Addition
 from tests.report.conftest import DRAWN
 
 VOID = {"meta", "img", "br", "link", "hr"}
@@ -156,3 +157,11 @@ def test_several_experiments_and_what_could_not_be_read_are_on_the_page(demo: Pa
     made = report.build(results.root)
     assert made.problems == found.problems
     assert f"## Could not be read\n\n- {bad}" in made.text
+
+
+def test_a_command_in_the_answer_looks_like_one(results, fake) -> None:
+    results.experiment("demo", [fake("gp", 0.1), fake("mean", 1.0, noise=1.0)], seeds=1)
+    (experiment,) = collect(results.root).experiments
+    lead = ("Best: gp.", "Next: `fit --label <b>` fits it.")
+    text = page(Document((section(experiment, Addition(lead=lead)),)), {})
+    assert "Next: <code>fit --label &lt;b&gt;</code> fits it.</li>" in text

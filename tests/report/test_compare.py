@@ -8,6 +8,7 @@ from scipy import stats
 
 from hgpbench.report.collect import collect
 from hgpbench.report.compare import compare, holm, method, paired_p, sampling, sentences
+from hgpbench.report.document import section
 
 
 def test_without_correction_it_is_the_paired_t_test() -> None:
@@ -123,3 +124,13 @@ def test_what_could_not_be_tested_is_said_once_for_each_model(results, fake) -> 
     (experiment,) = collect(results.root).experiments
     [told] = [line for line in sentences(experiment, "smse") if "could not" in line]
     assert told.endswith("that is not finite): late and a, b and c.")
+
+
+def test_what_holds_of_every_score_is_said_once(results, fake) -> None:
+    results.experiment("demo", [fake("a"), fake("b", 0.5)], seeds=2)
+    (experiment,) = collect(results.root).experiments
+    (told,) = section(experiment).findings
+    assert (
+        told
+        == "SMSE, MSLL, interval score: nothing can be tested with fewer than 3 seeds shared by two models."
+    )

@@ -430,3 +430,22 @@ def test_models_at_the_edge_of_the_frame_stand_beside_each_other_and_axes_have_t
     browser.until(f"{IN_DEMO}.querySelector('.drawing')")
     across = f"[...{IN_DEMO}.querySelectorAll('.drawing .grid text[text-anchor=middle]')].map((t) => t.textContent)"
     assert browser.run(across)[:3] == ["0.1", "1", "10"]
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390])
+def test_long_numbers_do_not_cut_the_table_off(width: int, browser: Browser, tmp_path: Path) -> None:
+    """Of scores whose deviations are so small that they ask for all the digits there are."""
+    whole = crowd()
+    few = [run for run in whole.runs if run.entry.label < "model-004" and run.entry.seed < 3]
+    runs = []
+    for run in few:
+        assert run.digest is not None
+        scores = dict.fromkeys(METRICS, -0.0774861 * (1 + 1e-4 * run.entry.seed))
+        runs.append(replace(run, digest=replace(run.digest, scores=scores)))
+    path = tmp_path / "long.html"
+    path.write_text(page(write_up(Collection((replace(whole, runs=tuple(runs)),))), {}), encoding="utf-8")
+    browser.open(path.as_uri(), width)
+    table = "document.querySelector('.sortable')"
+    browser.until(f"{table}.querySelector('tbody tr')")
+    browser.until(f"{table}.offsetWidth <= {table}.parentElement.clientWidth")
+    assert browser.run(f"{table}.querySelectorAll('thead th').length") >= 4

@@ -7,11 +7,11 @@ const LINK = "#?";
 /** Width of the window; that of the document would have the browser lay it out first. */
 const wide = () => window.innerWidth;
 
-/** As many columns as fit, of quantities that some model has. */
-function defaultColumns(experiment) {
+/** As many columns as fit, of quantities that some model has; so many fewer where their numbers are long. */
+function defaultColumns(experiment, fewer) {
   const every = ["msll", "smse", "calibration", "coverage95", timeOf(experiment), "crps", "interval95", "peak_memory_bytes"];
   const most = wide() < 500 ? 3 : wide() < 900 ? 5 : every.length;
-  const kept = every.slice(0, most).filter((name) => experiment.models.some((model) => model.stats[name].n > 0));
+  const kept = every.slice(0, most - fewer).filter((name) => experiment.models.some((model) => model.stats[name].n > 0));
   return LOOKS.quantities.map((each) => each.name).filter((name) => kept.includes(name));
 }
 

@@ -34,7 +34,8 @@ function modelTable(view) {
   const caption = el("caption", null, "");
   const table = el("table", { class: "sortable" }, caption, el("thead", null, head), body);
   const rows = new Map();
-  const columns = () => (choices.list("columns") || defaultColumns(view.experiment)).filter((name) => QUANTITIES.has(name));
+  let fewer = 0;
+  const columns = () => (choices.list("columns") || defaultColumns(view.experiment, fewer)).filter((name) => QUANTITIES.has(name));
   const build = () => {
     head.replaceChildren(...["model", "runs", ...columns()].map((name) => heading(name, choices)));
     rows.clear();
@@ -50,12 +51,27 @@ function modelTable(view) {
     }
     caption.textContent = said(sort);
   };
+  const room = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Scores of ${view.name}` }, table);
+  const lay = (less) => {
+    fewer = less;
+    build();
+    order();
+  };
+  /** Deviations go below means where there is no room beside them; then the columns least asked for are left out. */
+  const fit = () => {
+    const isWide = () => table.offsetWidth > room.clientWidth;
+    table.classList.remove("tight");
+    if (fewer) lay(0);
+    table.classList.toggle("tight", isWide());
+    while (!choices.list("columns") && columns().length > 1 && isWide()) lay(fewer + 1);
+  };
+  const fitted = whenSized(room, fit);
   return {
-    place: el("div", null, tableTools(view, columns), el("div", { class: "scroll", tabindex: 0, role: "region",
-      "aria-label": `Scores of ${view.name}` }, table)),
+    place: el("div", null, tableTools(view, columns), room),
     update(key) {
       if (key === null || key === "columns") build();
       if (key === null || key === "sort" || key === "columns" || key === "hide" || key === "filter") order();
+      if (key === null || key === "columns" || key === "hide" || key === "filter") fitted();
     },
   };
 }
