@@ -6,14 +6,19 @@ both may wander off, and predictions far from all rows with them.
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
+from hgpbench.fitting.checkpoint import Arrays
 from hgpbench.fitting.checks import ensure_started
+from hgpbench.fitting.journal import Recall, anew
 from hgpbench.fitting.values import Values
 from hgpbench.gp.leave_one_out import POSITIVE
-from hgpbench.gp.optim import Callback, OptimResult, lbfgs
+from hgpbench.gp.optim import Callback, OptimResult, Outcome, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 def with_prior(bound: Callable[[Values], Bound], std: float) -> Callable[[Values], Bound]:
@@ -35,8 +40,10 @@ def with_prior(bound: Callable[[Values], Bound], std: float) -> Callable[[Values
 class Ascent:
     """Counts, trace and callback go on from one search to the next; bounds are those of all ``n`` rows."""
 
-    def __init__(self, n: int, max_iter: int, callback: Callback | None) -> None:
-        self._n, self._max_iter, self._callback = n, max_iter, callback
+    def __init__(
+        self, n: int, max_iter: int, callback: Callback | None = None, recall: Recall = anew
+    ) -> None:
+        self._n, self._max_iter, self._callback, self._recall = n, max_iter, callback, recall
         self._result: OptimResult | None = None
         self.aside = 0  # evaluations of what was tried and not taken
 
@@ -57,8 +64,12 @@ class Ascent:
 
         layout = Layout.of(values, positive=POSITIVE & values.keys()).only(values.keys() - set(held))
         function = objective(of_all, layout, held=values)
-        result = lbfgs(function, layout.pack(values), max_iter=self._max_iter, callback=self._heard)
-        ensure_started(result)
+
+        def climbed() -> Arrays:
+            found = lbfgs(function, layout.pack(values), max_iter=self._max_iter, callback=self._heard)
+            return _arrays(ensure_started(found))
+
+        result = _result(self._recall(climbed))
         self._result = result if self._result is None else self._result.then(result)
         return values | layout.unpack(result.x)
 
@@ -73,3 +84,18 @@ class Ascent:
         if self._result is None:
             raise ValueError("nothing was searched for")
         return replace(self._result, evaluations=self._result.evaluations + self.aside)
+
+
+def _arrays(result: OptimResult) -> Arrays:
+    """How a search ended, for a journal."""
+    numbers = (result.value, result.jitter)
+    counts = (OUTCOMES.index(result.outcome), result.iterations, result.evaluations)
+    return {"x": result.x, "numbers": np.array(numbers), "counts": np.array(counts), "trace": result.trace}
+
+
+def _result(arrays: Arrays) -> OptimResult:
+    """The search that ended so."""
+    value, jitter = arrays["numbers"].tolist()
+    outcome, iterations, evaluations = arrays["counts"].tolist()
+    ended = OUTCOMES[outcome]
+    return OptimResult(arrays["x"], value, ended, iterations, evaluations, arrays["trace"], jitter)

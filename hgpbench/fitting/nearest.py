@@ -13,8 +13,10 @@ import numpy as np
 
 from hgpbench.columns import Array
 from hgpbench.fitting.ascent import Ascent, with_prior
+from hgpbench.fitting.checkpoint import Arrays
+from hgpbench.fitting.journal import Recall, anew
 from hgpbench.fitting.kernels import AUTO, Choice
-from hgpbench.fitting.start import Tried, grid, search, spread
+from hgpbench.fitting.start import Tried, as_table, grid, of_table, search, spread
 from hgpbench.fitting.values import Values
 from hgpbench.gp.kernels import KERNELS, KernelName
 from hgpbench.gp.leave_one_out import POSITIVE, Batch, signal
@@ -29,6 +31,7 @@ FIRST_NEIGHBORS, MOST_NEIGHBORS = 50, 400  # where left-out rows choose their nu
 STARTED, COMPARED, LEARNED = 500, 4_000, 8_000  # rows for first values, for each kernel, for the best
 LEVELLED = 20_000  # rows for the noise level alone: those that tell of it may be rare
 SHAPE = frozenset({"s2_k", "ell"})
+NAMES = ("s2_k", "ell", "sigma2")
 Densities = dict[str, float]
 """Mean log densities of left-out rows, by kernel."""
 
@@ -57,9 +60,10 @@ class Task:
     w: Array
     c: Array
     run: Run
+    recall: Recall = anew
 
     @classmethod
-    def of(cls, X: Array, y: Array, rng: np.random.Generator, run: Run) -> "Task":
+    def of(cls, X: Array, y: Array, rng: np.random.Generator, run: Run, recall: Recall = anew) -> "Task":
         """With constant noise; in which order the rows come does not matter, but for those that are equal.
 
         A row that has the inputs of another tells of noise alone, and few that agree in the target as well
@@ -71,7 +75,7 @@ class Task:
         shuffle = rng.permutation(len(y))
         order = in_order[shuffle]
         alone = order[single[shuffle]] if 2 * single.sum() >= len(y) else order
-        return cls(X, y, order, alone, np.ones(len(y)), np.ones(len(y)), run)
+        return cls(X, y, order, alone, np.ones(len(y)), np.ones(len(y)), run, recall)
 
     def only(self, rows: Places) -> "Task":
         """Some of the rows, in order, as if there were no others."""
@@ -79,7 +83,8 @@ class Task:
         place[rows] = np.arange(len(rows))
         order, single = place[self.order], place[self.single]
         orders = order[order >= 0], single[single >= 0]
-        return Task(self.X[rows], self.y[rows], *orders, self.w[rows], self.c[rows], self.run)
+        w, c = self.w[rows], self.c[rows]
+        return Task(self.X[rows], self.y[rows], *orders, w, c, self.run, self.recall)
 
     def learned(self, rows: int) -> Places:
         """Some of all rows, as they lie in the table."""
@@ -128,6 +133,12 @@ class Signal:
 
 def begun(task: Task, kernel: KernelName, K: int, n_restarts: int, max_iter: int) -> Signal:
     """f with this kernel, from the best of the grid, learned from a small sample."""
+    found = task.recall(lambda: _begun(task, kernel, K, n_restarts, max_iter))
+    values = {name: found[name] for name in NAMES}
+    return Signal(kernel, values, K, of_table(found["tried"]), int(found["evaluations"]))
+
+
+def _begun(task: Task, kernel: KernelName, K: int, n_restarts: int, max_iter: int) -> Arrays:
     trials = grid(task.X, task.y)
     # Lengthscales of the grid are in proportion, so that they all have the same neighbours.
     rows = task.compared(STARTED)
@@ -141,7 +152,8 @@ def begun(task: Task, kernel: KernelName, K: int, n_restarts: int, max_iter: int
     )
     if result.outcome != "failed":
         values = layout.unpack(result.x)
-    return Signal(kernel, values, K, start.tried, evaluations + result.evaluations)
+    spent = evaluations + result.evaluations
+    return values | {"tried": as_table(start.tried), "evaluations": np.asarray(spent)}
 
 
 def refined(task: Task, found: Signal, n_neighbors: int | None, ascent: Ascent) -> Signal:
@@ -166,6 +178,11 @@ def affordable(rows: int, K: int) -> int:
 
 def with_neighbours(task: Task, found: Signal) -> Signal:
     """Twice as many neighbours, and again, while that surely predicts better."""
+    chosen = task.recall(lambda: {"K": np.asarray(_neighbours(task, found))})
+    return replace(found, K=int(chosen["K"]))
+
+
+def _neighbours(task: Task, found: Signal) -> int:
     rows, most = task.judged, min(MOST_NEIGHBORS, len(task.y) - 1)
     density = found.densities(task, rows)
     while most > found.K:
@@ -174,7 +191,7 @@ def with_neighbours(task: Task, found: Signal) -> Signal:
         if gain.mean() <= SURE * gain.std() / np.sqrt(len(rows)):
             break
         found, density = more, density + gain
-    return found
+    return found.K
 
 
 def best_of(

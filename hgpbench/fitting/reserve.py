@@ -86,7 +86,7 @@ def kept(task: Task, f: Signal, g: Scatter) -> Kept:
 def _kept(task: Task, f: Signal, g: Scatter, rows: Places) -> Kept:
     fewer = task.only(np.setdiff1d(task.order, rows))
     residuals = Residuals.of(fewer, f, np.sort(fewer.order[: len(g.t)]))
-    again = learned_from(residuals, g, task.run).neighbourhood()
+    again = learned_from(residuals, g, task).neighbourhood()
     near = f.neighbourhood(fewer)
     mu, s2 = near.moments(task.X[rows], task.run)
     v = s2 + float(f.values["sigma2"])

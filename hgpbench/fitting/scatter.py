@@ -12,6 +12,7 @@ import numpy as np
 
 from hgpbench.columns import Array
 from hgpbench.fitting.ascent import Ascent, with_prior
+from hgpbench.fitting.checkpoint import Arrays
 from hgpbench.fitting.nearest import Densities, Signal, Task
 from hgpbench.fitting.start import N_RESTARTS, noise_grid, search, spread
 from hgpbench.fitting.values import Values
@@ -35,6 +36,7 @@ MOST_NEIGHBORS = 50  # ... and how many others each of these looks at
 ROUNDS = 2  # of scoring and learning
 LARGEST_VAR, WIDEST = 16.0, 60.0  # variance of g, and its mean either way
 PRIOR_STD = 0.5  # of the log variance of g: log noise varies by about one, rarely by ten
+NAMES = ("s2_k", "ell", "sigma2", "mu0")
 HELD = frozenset({"sigma2"})  # the variance of the responses is known
 
 
@@ -50,10 +52,15 @@ class Residuals:
     @classmethod
     def of(cls, task: Task, f: Signal, rows: Places) -> "Residuals":
         """What f leaves at these rows, each predicted from the others."""
-        mu, s2 = f.neighbourhood(task).left_out(rows, task.run)
-        scale = np.sqrt(s2 + float(f.values["sigma2"]))
+
+        def left_out() -> Arrays:
+            mu, s2 = f.neighbourhood(task).left_out(rows, task.run)
+            return {"mu": mu, "s2": s2}
+
+        found = task.recall(left_out)
+        scale = np.sqrt(found["s2"] + float(f.values["sigma2"]))
         order = np.argsort(np.argsort(task.order)[rows])
-        return cls(task.X[rows], (task.y[rows] - mu) / scale, np.log(scale), order)
+        return cls(task.X[rows], (task.y[rows] - found["mu"]) / scale, np.log(scale), order)
 
     @property
     def squares(self) -> Array:
@@ -98,15 +105,21 @@ class Scatter:
         return self.neighbourhood().left_out(np.arange(len(self.t)), run)
 
 
-def begun(residuals: Residuals, kernel: KernelName, K: int, run: Run) -> Scatter:
+def begun(residuals: Residuals, kernel: KernelName, K: int, task: Task) -> Scatter:
     """g from the best of the grid, by the first responses."""
     t = first_responses(residuals.z)
+    found = task.recall(lambda: _begun(residuals, t, kernel, K, task.run))
+    values = {name: found[name] for name in NAMES}
+    return Scatter(kernel, values, residuals.X, t, K, float(found["density"]))
+
+
+def _begun(residuals: Residuals, t: Array, kernel: KernelName, K: int, run: Run) -> Arrays:
     level = {"mu0": np.asarray(np.log(np.mean(residuals.z**2)))}
     trials = [trial._replace(values=trial.values | level) for trial in noise_grid(residuals.X)]
     rows = min(STARTED, len(t))
     bound = residuals.bound(t, rows, spread(residuals.X), kernel, K, run)
     start = search(bound, trials, POSITIVE, n_restarts=N_RESTARTS, held=HELD)
-    return Scatter(kernel, _bounded(start.values), residuals.X, t, K, start.tried[0].reached / rows)
+    return _bounded(start.values) | {"density": np.asarray(start.tried[0].reached / rows)}
 
 
 def _bounded(values: Values) -> Values:
@@ -116,43 +129,43 @@ def _bounded(values: Values) -> Values:
 
 
 def best_of(
-    residuals: Residuals, kernels: Sequence[KernelName], K: int, run: Run
+    residuals: Residuals, kernels: Sequence[KernelName], K: int, task: Task
 ) -> tuple[Scatter, Densities]:
     """g with the kernel by which residuals are predicted best, and their log densities by all."""
-    found = {kernel: begun(residuals, kernel, K, run) for kernel in kernels}
+    found = {kernel: begun(residuals, kernel, K, task) for kernel in kernels}
     densities = {str(kernel): scatter.density for kernel, scatter in found.items()}
     winner = max(found, key=lambda kernel: found[kernel].density)
     return found[winner], densities if len(kernels) > 1 else {}
 
 
-def refined(residuals: Residuals, found: Scatter, ascent: Ascent, run: Run) -> Scatter:
+def refined(residuals: Residuals, found: Scatter, ascent: Ascent, task: Task) -> Scatter:
     """g after rounds of learning and scoring, and with responses that belong to what was learned last."""
     rows = min(LEARNED, len(residuals.z))
     for _ in range(ROUNDS):
-        found = scored(residuals, found, run)
-        bound = residuals.bound(found.t, rows, found.values["ell"], found.kernel, found.K, run)
+        found = scored(residuals, found, task)
+        bound = residuals.bound(found.t, rows, found.values["ell"], found.kernel, found.K, task.run)
         found = replace(found, values=_bounded(ascent.climb(bound, found.values, rows, held=HELD)))
-    return settled(residuals, found, run)
+    return settled(residuals, found, task)
 
 
-def settled(residuals: Residuals, found: Scatter, run: Run) -> Scatter:
+def settled(residuals: Residuals, found: Scatter, task: Task) -> Scatter:
     """The same after some rounds of scoring, its parameters as they are: one more would hardly change it."""
     for _ in range(ROUNDS):
-        found = scored(residuals, found, run)
+        found = scored(residuals, found, task)
     return found
 
 
-def scored(residuals: Residuals, found: Scatter, run: Run) -> Scatter:
+def scored(residuals: Residuals, found: Scatter, task: Task) -> Scatter:
     """The same with responses made anew, at the modes of g."""
-    m = modes(residuals.z, *found.left_out(run))
+    m = task.recall(lambda: {"m": modes(residuals.z, *found.left_out(task.run))})["m"]
     values = found.values | {"sigma2": np.asarray(VAR_SCORE)}
     return replace(found, values=values, t=responses(residuals.z, m))
 
 
-def learned_from(residuals: Residuals, g: Scatter, run: Run) -> Scatter:
+def learned_from(residuals: Residuals, g: Scatter, task: Task) -> Scatter:
     """g at its parameters, as other residuals tell it."""
     values = g.values | {"sigma2": np.asarray(VAR_LOG_CHI2)}
-    return settled(residuals, replace(g, values=values, X=residuals.X, t=first_responses(residuals.z)), run)
+    return settled(residuals, replace(g, values=values, X=residuals.X, t=first_responses(residuals.z)), task)
 
 
 def densities(residuals: Residuals, found: Scatter, run: Run) -> Array:

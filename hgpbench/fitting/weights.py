@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from hgpbench.columns import Array
-from hgpbench.fitting.nearest import COMPARED, WORSE, Signal, Task, affordable
+from hgpbench.fitting.checkpoint import Arrays
+from hgpbench.fitting.nearest import COMPARED, NAMES, WORSE, Signal, Task, affordable
 from hgpbench.gp.leave_one_out import POSITIVE
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
@@ -33,15 +34,29 @@ def relearned(task: Task, found: Signal, max_iter: int) -> Signal:
 
     Left free that level would vanish where a few rows repeat others exactly: e^g has room for the rest.
     """
+    again = task.recall(lambda: _relearned(task, found, max_iter))
+    values = {name: again[name] for name in NAMES}
+    return replace(found, values=values, evaluations=found.evaluations + int(again["evaluations"]))
+
+
+def _relearned(task: Task, found: Signal, max_iter: int) -> Arrays:
     rows = task.learned(affordable(COMPARED, found.K))
     layout = Layout.of(found.values, positive=POSITIVE).only(found.values.keys() - HELD)
     bound = objective(task.bound(found.kernel, found.values, rows, found.K), layout, held=found.values)
     result = lbfgs(bound, layout.pack(found.values), max_iter=max_iter)
-    return replace(
-        found,
-        values=found.values | (layout.unpack(result.x) if result.outcome != "failed" else {}),
-        evaluations=found.evaluations + result.evaluations,
-    )
+    values = found.values | (layout.unpack(result.x) if result.outcome != "failed" else {})
+    return {**values, "evaluations": np.asarray(result.evaluations)}
+
+
+def _judged(task: Task, found: Signal) -> tuple[Array, Array]:
+    """Log densities of left-out rows, and their squared errors."""
+
+    def judged() -> Arrays:
+        density, squares = found.judged(task, task.judged)
+        return {"density": density, "squares": squares}
+
+    kept = task.recall(judged)
+    return kept["density"], kept["squares"]
 
 
 def chosen(
@@ -51,15 +66,14 @@ def chosen(
 
     One that is ``asked`` for is taken.
     """
-    rows = task.judged
-    plain, errors = found.judged(weighted(task, h, 0.0), rows)
+    plain, errors = _judged(weighted(task, h, 0.0), found)
     best: tuple[float, Signal] | None = None
     most, spent = 0.0, 0
     for power in POWERS if asked is None else (asked,):
         other = weighted(task, h, power)
         again = relearned(other, found, max_iter)
         spent += again.evaluations - found.evaluations
-        density, squares = again.judged(other, rows)
+        density, squares = _judged(other, again)
         gain = float(np.mean(density - plain))
         if asked is not None or (gain > most and squares.mean() <= WORSE * errors.mean()):
             best, most = (power, again), gain

@@ -1,10 +1,16 @@
 """The nearest-neighbour GP with constant noise."""
 
+from pathlib import Path
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hgpbench.fitting import nearest
 from hgpbench.fitting.ascent import Ascent
+from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional
+from hgpbench.fitting.journal import Journal
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.nearest import FIRST_NEIGHBORS, Signal, Task
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
@@ -93,6 +99,22 @@ class NNGP(Estimator):
         check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Path | None = None,
+    ) -> Self:
+        """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step.
+
+        A ``checkpoint`` file keeps what a long fit has found, given a seed; where there is one of the same
+        problem, the fit goes on from it and ends with the same bits.
+        """
+        self._checkpoint = checkpoint
+        return super().fit(X, y, callback=callback)
+
     def _choose_kernels(self, X: Array, y: Array) -> None:
         """They are chosen as f is learned."""
 
@@ -101,11 +123,14 @@ class NNGP(Estimator):
         inputs, target = scaling.inputs(X), scaling.target(y)
         self._mean = MeanFunction.fit(self.mean, X, target, scaling)
         target -= self._mean(inputs)
-        ascent = Ascent(n, self.max_iter, self._reporter(callback, n))
+        checkpoint = open_checkpoint(self._checkpoint, self.get_params(), inputs, target)
+        journal = Journal(checkpoint)
+        ascent = Ascent(n, self.max_iter, self._reporter(callback, n), journal.recall)
         with runner(self.n_jobs) as run:
-            task = Task.of(inputs, target, np.random.default_rng(self.random_state), run)
+            task = Task.of(inputs, target, np.random.default_rng(self.random_state), run, journal.recall)
             found = self._signal(task, ascent)
         self._f, self._noise = found.neighbourhood(task), float(found.values["sigma2"])
+        self.resumed_seconds_ = checkpoint.seconds
         ascent.aside += found.evaluations
         self._keep(ascent.result, n)
         self.starts_, self.kernel_, self.n_neighbors_ = told(found.tried), found.kernel, min(found.K, n)

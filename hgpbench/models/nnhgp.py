@@ -1,10 +1,16 @@
 """The nearest-neighbour GP with a noise that belongs to its predictions."""
 
+from pathlib import Path
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hgpbench.fitting import nearest, reserve, scatter, weights
 from hgpbench.fitting.ascent import Ascent
+from hgpbench.fitting.checkpoint import open_checkpoint
 from hgpbench.fitting.checks import check_at_least, check_choice, check_jobs, check_optional
+from hgpbench.fitting.journal import Journal
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.nearest import FIRST_NEIGHBORS, Signal, Task
 from hgpbench.fitting.reserve import Reserve
@@ -127,6 +133,22 @@ class NNHGP(Estimator):
         check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        callback: Callback | None = None,
+        checkpoint: Path | None = None,
+    ) -> Self:
+        """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step.
+
+        A ``checkpoint`` file keeps what a long fit has found, given a seed; where there is one of the same
+        problem, the fit goes on from it and ends with the same bits.
+        """
+        self._checkpoint = checkpoint
+        return super().fit(X, y, callback=callback)
+
     def _choose_kernels(self, X: Array, y: Array) -> None:
         """They are chosen as f and g are learned."""
 
@@ -135,9 +157,11 @@ class NNHGP(Estimator):
         inputs, target = scaling.inputs(X), scaling.target(y)
         self._mean = MeanFunction.fit(self.mean, X, target, scaling)
         target -= self._mean(inputs)
-        ascent = Ascent(n, self.max_iter, self._reporter(callback, n))
+        checkpoint = open_checkpoint(self._checkpoint, self.get_params(), inputs, target)
+        journal = Journal(checkpoint)
+        ascent = Ascent(n, self.max_iter, self._reporter(callback, n), journal.recall)
         with runner(self.n_jobs) as run:
-            task = Task.of(inputs, target, np.random.default_rng(self.random_state), run)
+            task = Task.of(inputs, target, np.random.default_rng(self.random_state), run, journal.recall)
             f = self._signal(task, ascent)
             residuals = Residuals.of(task, f, np.sort(task.order[: self.noise_rows]))
             g = self._scatter(residuals, ascent, task)
@@ -146,6 +170,7 @@ class NNHGP(Estimator):
             self._reserves = reserve.reserves(task, f, g)
         self._f, self._g = f.neighbourhood(task), g.neighbourhood()
         self._noise = float(f.values["sigma2"])
+        self.resumed_seconds_ = checkpoint.seconds
         ascent.aside += f.evaluations
         self._keep(ascent.result, n)
         self.starts_, self.n_neighbors_ = told(f.tried), min(f.K, n)
@@ -166,15 +191,15 @@ class NNHGP(Estimator):
     def _judged(self, task: Task, signal: Signal) -> tuple[Array, Array]:
         """Densities of left-out rows by this f and a g that is learned from them alone; squared errors."""
         residuals = Residuals.of(task, signal, task.judged)
-        found = scatter.begun(residuals, COMPARING, FIRST_NEIGHBORS, task.run)
+        found = scatter.begun(residuals, COMPARING, FIRST_NEIGHBORS, task)
         return scatter.densities(residuals, found, task.run), residuals.squares
 
     def _scatter(self, residuals: Residuals, ascent: Ascent, task: Task) -> Scatter:
         kernels = nearest.asked(self.noise_kernel)
-        found, densities = scatter.best_of(residuals, kernels, self.n_noise_neighbors, task.run)
+        found, densities = scatter.best_of(residuals, kernels, self.n_noise_neighbors, task)
         if densities:
             self.kernel_densities_["noise_kernel"] = densities
-        return scatter.refined(residuals, found, ascent, task.run)
+        return scatter.refined(residuals, found, ascent, task)
 
     def _weighed(
         self, task: Task, f: Signal, residuals: Residuals, g: Scatter, ascent: Ascent
@@ -191,7 +216,7 @@ class NNHGP(Estimator):
             f = nearest.with_neighbours(task, f)
         f = nearest.once_more(task, f, nearest.COMPARED, ascent, weights.HELD)
         residuals = Residuals.of(task, f, np.arange(len(task.y)))
-        return task, f, scatter.refined(residuals, g, ascent, task.run)
+        return task, f, scatter.refined(residuals, g, ascent, task)
 
     def _moments(self, X: Array) -> Prediction:
         with runner(self.n_jobs) as run:
