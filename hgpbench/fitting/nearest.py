@@ -29,6 +29,7 @@ from hgpbench.la import Places
 
 FIRST_NEIGHBORS, MOST_NEIGHBORS = 50, 400  # where left-out rows choose their number
 STARTED, COMPARED, LEARNED = 500, 4_000, 8_000  # rows for first values, for each kernel, for the best
+LEARNING_NEIGHBORS = 100  # at most: more rows with fewer neighbours each tell more of the parameters
 LEVELLED = 20_000  # rows for the noise level alone: those that tell of it may be rare
 SHAPE = frozenset({"s2_k", "ell"})
 NAMES = ("s2_k", "ell", "sigma2")
@@ -166,8 +167,9 @@ def refined(task: Task, found: Signal, n_neighbors: int | None, ascent: Ascent) 
 
 def once_more(task: Task, found: Signal, rows: int, ascent: Ascent, held: Collection[str] = ()) -> Signal:
     """One round, on a sample of the rows."""
-    sample = task.learned(affordable(rows, found.K))
-    bound = task.bound(found.kernel, found.values, sample, found.K)
+    K = min(found.K, LEARNING_NEIGHBORS)
+    sample = task.learned(affordable(rows, K))
+    bound = task.bound(found.kernel, found.values, sample, K)
     return replace(found, values=ascent.climb(bound, found.values, len(sample), held=held))
 
 
@@ -198,22 +200,30 @@ def best_of(
     kernels: Sequence[KernelName],
     begin: Callable[[KernelName], Signal],
     judge: Callable[[Signal], tuple[Array, Array]],
-) -> tuple[Signal, Densities]:
-    """f with the kernel that predicts left-out rows best, and the densities of all; one needs no judge.
+) -> tuple[Signal, tuple[Signal, ...], Densities]:
+    """f with the kernel that predicts left-out rows best, the others, and the densities of all.
 
-    The judge gives log densities and squared errors of rows. Of the kernels whose errors no other's surely
-    undercut, the one with the greatest density wins: a noise that varies can follow any error, and density
-    alone would then take an f that errs more, if only it errs where that is foreseen.
+    The judge gives log densities and squared errors of rows; one kernel needs none.
     """
-    if len(kernels) == 1:
-        return begin(kernels[0]), {}
     contenders = {kernel: begin(kernel) for kernel in kernels}
+    if len(kernels) == 1:
+        return contenders[kernels[0]], (), {}
     judged = {kernel: judge(found) for kernel, found in contenders.items()}
-    densities = {str(kernel): float(density.mean()) for kernel, (density, _) in judged.items()}
-    precise = _precise({kernel: squares for kernel, (_, squares) in judged.items()})
-    winner = max(precise, key=lambda kernel: densities[kernel])
+    winner = fittest(judged)
     spent = sum(found.evaluations for found in contenders.values())
-    return replace(contenders[winner], evaluations=spent), densities
+    others = tuple(found for kernel, found in contenders.items() if kernel != winner)
+    densities = {str(kernel): float(density.mean()) for kernel, (density, _) in judged.items()}
+    return replace(contenders[winner], evaluations=spent), others, densities
+
+
+def fittest(judged: Mapping[KernelName, tuple[Array, Array]]) -> KernelName:
+    """The kernel of the greatest density of rows, among those whose errors no other's surely undercut.
+
+    A noise that varies can follow any error, and density alone would then take an f that errs more, if only
+    it errs where that is foreseen.
+    """
+    precise = _precise({kernel: squares for kernel, (_, squares) in judged.items()})
+    return max(precise, key=lambda kernel: float(judged[kernel][0].mean()))
 
 
 def _precise(squares: Mapping[KernelName, Array]) -> list[KernelName]:

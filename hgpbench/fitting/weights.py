@@ -4,13 +4,23 @@ Where noise varies, the rows with less of it should count for more; where e^g st
 rather than for noise, weighing by it makes f worse. So powers of e^g are tried, f learned again with each.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hgpbench.columns import Array
 from hgpbench.fitting.checkpoint import Arrays
-from hgpbench.fitting.nearest import COMPARED, NAMES, WORSE, Signal, Task, affordable
+from hgpbench.fitting.nearest import (
+    COMPARED,
+    FIRST_NEIGHBORS,
+    NAMES,
+    WORSE,
+    Signal,
+    Task,
+    affordable,
+    fittest,
+)
 from hgpbench.gp.leave_one_out import POSITIVE
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
@@ -60,12 +70,15 @@ def _judged(task: Task, found: Signal) -> tuple[Array, Array]:
 
 
 def chosen(
-    task: Task, found: Signal, h: Array, asked: float | None, max_iter: int
+    task: Task, found: Signal, others: Sequence[Signal], h: Array, asked: float | None, max_iter: int
 ) -> tuple[float, Signal] | None:
     """The power with which left-out rows are predicted best, and f so learned; None to leave f as it is.
 
-    One that is ``asked`` for is taken.
+    One that is ``asked`` for is taken. Then the ``others`` compete once more: rows that all count alike hide
+    a smooth function behind those with the most noise, and a rougher kernel follows these. All of them look
+    at few neighbours; more are a later question.
     """
+    found = replace(found, K=min(found.K, FIRST_NEIGHBORS))
     plain, errors = _judged(weighted(task, h, 0.0), found)
     best: tuple[float, Signal] | None = None
     most, spent = 0.0, 0
@@ -80,4 +93,11 @@ def chosen(
     if best is None:
         return None
     power, again = best
-    return power, replace(again, evaluations=found.evaluations + spent)
+    task = weighted(task, h, power)
+    rivals = [relearned(task, replace(rival, K=again.K), max_iter) for rival in others]
+    spent += sum(after.evaluations - rival.evaluations for after, rival in zip(rivals, others, strict=True))
+    contenders = {rival.kernel: rival for rival in (again, *rivals)}
+    if rivals:
+        judged = {kernel: _judged(task, rival) for kernel, rival in contenders.items()}
+        again = contenders[fittest(judged)]
+    return power, replace(again, tried=found.tried, evaluations=found.evaluations + spent)

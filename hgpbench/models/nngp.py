@@ -138,7 +138,7 @@ class NNGP(Estimator):
 
     def _signal(self, task: Task, ascent: Ascent) -> Signal:
         K = self.n_neighbors or FIRST_NEIGHBORS
-        found, densities = nearest.best_of(
+        found, _, densities = nearest.best_of(
             nearest.asked(self.kernel),
             lambda kernel: nearest.begun(task, kernel, K, self.n_restarts, self.max_iter),
             lambda signal: signal.judged(task, task.judged),

@@ -1,5 +1,7 @@
 """The nearest-neighbour GP with a noise that belongs to its predictions."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -82,7 +84,8 @@ class NNHGP(Estimator):
     weights_ : float
         Power of e^g by which f weighs rows.
     kernel_, noise_kernel_ : str
-        The kernels in use; ``kernel_densities_`` has the log densities behind "auto".
+        The kernels in use; ``kernel_densities_`` has the log densities behind "auto", those of f with all
+        rows alike: where f weighs them, kernels compete once more.
     starts_ : list of dicts
         First values that were tried, the best first; see ``hgpbench.models.base``.
     elbo_, trace_, outcome_, n_iter_, n_evaluations_, jitter_
@@ -162,11 +165,11 @@ class NNHGP(Estimator):
         ascent = Ascent(n, self.max_iter, self._reporter(callback, n), journal.recall)
         with runner(self.n_jobs) as run:
             task = Task.of(inputs, target, np.random.default_rng(self.random_state), run, journal.recall)
-            f = self._signal(task, ascent)
+            f, others = self._signal(task, ascent)
             residuals = Residuals.of(task, f, np.sort(task.order[: self.noise_rows]))
             g = self._scatter(residuals, ascent, task)
             if len(residuals.z) == n:
-                task, f, g = self._weighed(task, f, residuals, g, ascent)
+                task, f, g = self._weighed(task, f, others, residuals, g, ascent)
             self._reserves = reserve.reserves(task, f, g)
         self._f, self._g = f.neighbourhood(task), g.neighbourhood()
         self._noise = float(f.values["sigma2"])
@@ -178,15 +181,16 @@ class NNHGP(Estimator):
         self.rare_share_ = self._reserves.new.share
         self._tell(_told(f, g, self._reserves.new))
 
-    def _signal(self, task: Task, ascent: Ascent) -> Signal:
+    def _signal(self, task: Task, ascent: Ascent) -> tuple[Signal, tuple[Signal, ...]]:
+        """f, and what it would be with other kernels."""
         K = self.n_neighbors or FIRST_NEIGHBORS
-        found, densities = nearest.best_of(
+        found, others, densities = nearest.best_of(
             nearest.asked(self.kernel),
             lambda kernel: nearest.begun(task, kernel, K, self.n_restarts, self.max_iter),
             lambda signal: self._judged(task, signal),
         )
         self.kernel_densities_ = {"kernel": densities} if densities else {}
-        return nearest.refined(task, found, self.n_neighbors, ascent)
+        return nearest.refined(task, found, self.n_neighbors, ascent), others
 
     def _judged(self, task: Task, signal: Signal) -> tuple[Array, Array]:
         """Densities of left-out rows by this f and a g that is learned from them alone; squared errors."""
@@ -202,18 +206,24 @@ class NNHGP(Estimator):
         return scatter.refined(residuals, found, ascent, task)
 
     def _weighed(
-        self, task: Task, f: Signal, residuals: Residuals, g: Scatter, ascent: Ascent
+        self,
+        task: Task,
+        f: Signal,
+        others: Sequence[Signal],
+        residuals: Residuals,
+        g: Scatter,
+        ascent: Ascent,
     ) -> tuple[Task, Signal, Scatter]:
         """f and g once more, if left-out rows are predicted better where f knows of g."""
         self.weights_ = 0.0
         h, _ = g.left_out(task.run)
-        better = weights.chosen(task, f, h, self.weights, self.max_iter)
+        better = weights.chosen(task, f, others, h, self.weights, self.max_iter)
         if better is None:
             return task, f, g
+        K = f.K
         self.weights_, f = better
         task = weights.weighted(task, h, self.weights_)
-        if self.n_neighbors is None:
-            f = nearest.with_neighbours(task, f)
+        f = nearest.with_neighbours(task, f) if self.n_neighbors is None else replace(f, K=K)
         f = nearest.once_more(task, f, nearest.COMPARED, ascent, weights.HELD)
         residuals = Residuals.of(task, f, np.arange(len(task.y)))
         return task, f, scatter.refined(residuals, g, ascent, task)

@@ -24,11 +24,12 @@ def test_density_decides_among_kernels_that_do_not_surely_err_more(errors, winne
         kernel: (np.full(4000, density), error * common)
         for kernel, density, error in zip(KINDS, (0.1, 0.2, 0.3), errors, strict=True)
     }
-    found, densities = best_of(
+    found, others, densities = best_of(
         KINDS, lambda kernel: Signal(kernel, {}, 5, evaluations=2), lambda signal: judged[signal.kernel]
     )
     assert found.kernel == winner
     assert found.evaluations == 6
+    assert [other.kernel for other in others] == [kernel for kernel in KINDS if kernel != winner]
     assert densities == pytest.approx({"se": 0.1, "matern12": 0.2, "matern32": 0.3})
 
 
@@ -37,13 +38,14 @@ def test_errors_that_chance_may_explain_exclude_no_kernel() -> None:
     other = plain.copy()
     other[:5] += [100.0, 100.0, 100.0, -100.0, -100.0]  # more by a fortieth, give or take a twentieth
     judged = {"se": (np.zeros(4000), plain), "matern12": (np.ones(4000), other)}
-    found, _ = best_of(
+    found, _, _ = best_of(
         ("se", "matern12"), lambda kernel: Signal(kernel, {}, 5), lambda signal: judged[signal.kernel]
     )
     assert found.kernel == "matern12"
 
 
 def test_one_kernel_needs_no_judge() -> None:
-    found, densities = best_of(("se",), lambda kernel: Signal(kernel, {}, 5), lambda signal: 1 / 0)
+    found, others, densities = best_of(("se",), lambda kernel: Signal(kernel, {}, 5), lambda signal: 1 / 0)
     assert found.kernel == "se"
+    assert others == ()
     assert densities == {}

@@ -1,0 +1,36 @@
+"""How f weighs its rows: by as much of e^g as left-out rows ask for, and then with the kernel that suits it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hgpbench.fitting import weights
+from hgpbench.fitting.nearest import Signal, Task, begun
+from hgpbench.gp.tasks import serially
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[Task, np.ndarray]:
+    """A smooth function under noise whose variance varies by e^9, and its logarithms over the mean."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (1500, 1))
+    h = 1.5 * X[:, 0] - 3.0
+    y = np.sin(3 * X[:, 0]) + np.exp(0.5 * h) * rng.normal(size=len(X))
+    return Task.of(X, y, np.random.default_rng(1), serially), h - np.log(np.mean(np.exp(h)))
+
+
+def first(task: Task, kernel: str) -> Signal:
+    return begun(task, kernel, 30, 1, 10)
+
+
+def test_kernels_compete_again_under_the_weights(drawn: tuple[Task, np.ndarray]) -> None:
+    task, h = drawn
+    rough, smooth = first(task, "matern12"), first(task, "se")
+    power, found = weights.chosen(task, replace(rough, K=120), [smooth], h, None, 10)
+    assert power == 1.0
+    assert found.kernel == "se"
+    assert found.tried == rough.tried
+    assert found.evaluations > rough.evaluations + 20  # of four searches
+    _, alone = weights.chosen(task, rough, [], h, None, 10)
+    assert alone.kernel == "matern12"
