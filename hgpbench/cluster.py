@@ -140,6 +140,11 @@ class Cluster:
             if about.get("status", "running") in ("running", "paused")
         }
 
+    @property
+    def threads(self) -> int:
+        """Of all workers together, one at least."""
+        return max(1, sum(worker.threads for worker in self.workers().values()))
+
     def identity(self, address: str) -> str | None:
         """Of the worker at an address now."""
         found = self.workers().get(address)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from hgpbench import files
 from hgpbench.errors import RecordError
@@ -22,6 +23,7 @@ class Asked:
     copies: int = 0  # rows that are those of another row, target and all
     folder: str = ""  # of the experiment, as it was typed
     group: str = ""  # the column that a split by groups goes by
+    whole: int = 0  # training rows that there would have been time permitting
     peers: tuple[str, ...] = ()  # labels of models of others, which cannot be saved
 
 
@@ -34,9 +36,9 @@ def find(folder: Path) -> Asked | None:
     """What was asked; None where the experiment is none of ``compare``, or the file cannot be read."""
     try:
         body = files.read_json(folder / FILE)
-        given = {each.name: body[each.name] for each in fields(Asked)}
-        lists = {name: tuple(map(str, given[name])) for name in ("cut", "peers")}
-        return Asked(**{**given, **lists})
+        given: dict[str, Any] = {each.name: body[each.name] for each in fields(Asked) if each.name in body}
+        given |= {name: tuple(map(str, given[name])) for name in ("cut", "peers") if name in given}
+        return Asked(**given)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

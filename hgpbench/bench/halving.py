@@ -73,6 +73,32 @@ def survivors(results: Sequence[Result], least: int = FINALISTS) -> list[Result]
     return [each for each in ranked if each.label in kept or each.label in BASELINES]
 
 
+def leaders(ranked: Sequence[Result], sized: Mapping[str, Params]) -> list[str]:
+    """The three best of those made for so many rows: where they cannot all run, a round says little."""
+    return [each.label for each in ranked if each.label not in BASELINES and each.label in sized][:3]
+
+
+def affordable(results: Sequence[Result], repeats: int, seconds: float) -> tuple[list[str], tuple[str, ...]]:
+    """Who runs with so many more seeds, by a first one, and why others do not: the best, and as many others
+    as the time has room for, or as take no longer than the best; two at least, where there are two.
+    """
+    ranked = sorted(results, key=lambda each: each.msll)
+    entrants = [each for each in ranked if each.label not in BASELINES]
+    kept, cut = entrants[:1], list[str]()
+    time = max(seconds, 2 * repeats * sum(each.seconds for each in kept))
+    spent = repeats * sum(each.seconds for each in kept)
+    for each in entrants[1:]:
+        if spent + repeats * each.seconds <= time:
+            kept.append(each)
+            spent += repeats * each.seconds
+    if len(kept) < LEAST_ENTRANTS <= len(entrants):
+        kept.append(min(entrants[1:], key=lambda each: each.seconds))
+    for place, each in enumerate(entrants, start=1):
+        if each not in kept:
+            cut.append(f"{each.label}, {show_seconds(each.seconds)} a run: number {place} by its first seed")
+    return [each.label for each in ranked if each.label in BASELINES or each in kept], tuple(cut)
+
+
 def final(
     ranked: Sequence[Result],
     full: int,
@@ -91,10 +117,8 @@ def final(
         sized = params(rows)
         sure = LEAST_ENTRANTS if rows <= least else 0
         chosen, spent, cut = fitting(ranked, rows, repeats, SHARE * seconds, d, sized, sure)
-        leaders = [each.label for each in ranked if each.label not in BASELINES and each.label in sized]
-        if rows <= least or all(label in chosen for label in leaders[:3]):
-            fewer = (f"{full - rows:,} of {full:,} training rows, for want of time",) if rows < full else ()
-            return Plan(rows, tuple(chosen), spent, (*fewer, *cut))
+        if rows <= least or all(label in chosen for label in leaders(ranked, sized)):
+            return Plan(rows, tuple(chosen), spent, cut)
         rows = max(least, rows // 2)
 
 

@@ -33,6 +33,16 @@ def standings(
     ]
 
 
+def reasons_of(results: Path, name: str, labels: Sequence[str]) -> dict[str, str]:
+    """Why models of an experiment have no score: what the first of their runs that was not done says."""
+    found = dict.fromkeys(labels, "not run")
+    for entry in reversed(manifests.read(results / name).entries):
+        record = records.find(results / entry.folder) if entry.label in found else None
+        if record is not None and record.status != "done":
+            found[entry.label] = " ".join((record.reason or record.status).split())[:200]
+    return found
+
+
 def _msll(folder: Path, record: Record) -> float:
     arrays = records.read_arrays(folder)
     asked = arrays.y, arrays.prediction, float(record.train_mean or 0.0), float(record.train_var or 1.0)

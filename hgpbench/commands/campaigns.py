@@ -10,7 +10,7 @@ from hgpbench import cluster
 from hgpbench.bench import campaign
 from hgpbench.bench.campaign import Campaign, Tally
 from hgpbench.bench.supervise import Interrupted
-from hgpbench.cluster import Wanted
+from hgpbench.cluster import Cluster, Wanted
 from hgpbench.commands.display import RunDisplay
 from hgpbench.commands.endings import EXIT_INTERRUPTED, complain
 
@@ -27,10 +27,11 @@ def shortcomings(campaigns: Sequence[Campaign]) -> Iterator[str]:
             yield f"{name}: no better than the mean of the training targets, by SMSE: {'; '.join(told)}"
 
 
-def perform(campaigns: Sequence[Campaign], place: ForkServerContext | Wanted) -> Tally:
+def perform(campaigns: Sequence[Campaign], place: ForkServerContext | Wanted | Cluster) -> Tally:
     """Run what is due, experiment by experiment, by the server of this machine or on a cluster.
 
-    An interrupt ends the command with its own exit code.
+    A cluster that is only wanted is opened for as long as this takes. An interrupt ends the command with its
+    own exit code.
     """
     tally = Tally()
     try:

@@ -1,13 +1,23 @@
 """``hgpbench compare``: from a table to which model to use, why, and the command for it."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hgpbench.commands.endings import say
-from hgpbench.commands.options import Out, command_line
+from hgpbench.commands.options import (
+    OnCluster,
+    Out,
+    SchedulerFile,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    chosen_cluster,
+    command_line,
+)
 from hgpbench.commands.tables import reading_tables
 from hgpbench.data.frames.choices import Choices
 from hgpbench.errors import ConfigError
@@ -35,6 +45,11 @@ def compare(
     ] = None,
     name: Annotated[str | None, typer.Option(help="What to call dataset and results.")] = None,
     out: Out = Path("results"),
+    cluster: OnCluster = None,
+    scheduler_file: SchedulerFile = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     *,
     choices: Choices,
 ) -> None:
@@ -44,12 +59,16 @@ def compare(
     """
     from hgpbench import units
     from hgpbench.bench import asked, forks
+    from hgpbench.cluster import Cluster, opened
 
     try:
         seconds = units.seconds(budget)
     except ValueError as error:
         raise ConfigError(f"--budget {budget}: {error}") from None
-    server = forks.warm()
+    wanted = chosen_cluster(jobs or 1, cluster, scheduler_file, tls_ca, tls_cert, tls_key)
+    # One cluster for all rounds: workers of our own take seconds to start.
+    where = nullcontext(forks.warm()) if wanted is None else opened(wanted)
+    from hgpbench.bench import halving
     from hgpbench.commands import subjects
     from hgpbench.commands.contest import Contest
     from hgpbench.commands.report import write_report
@@ -61,22 +80,23 @@ def compare(
     names = subjects.checked(models)
     subject = subjects.find(table, target, name, choices, split)
     say(subject.told, err=True)
-    contest = Contest(
-        name=subject.name,
-        title=f"Which model for {subject.target}?",
-        dataset=subject.dataset,
-        rows=subject.rows,
-        inputs=subject.inputs,
-        split=split,
-        models=names,
-        budget=seconds,
-        results=out,
-        parallel=jobs or os.cpu_count() or 1,
-        command=command_line(),
-        server=server,
-        repeats=repeats,
-    )
-    contest.run()
+    with where as place:
+        contest = Contest(
+            name=subject.name,
+            title=f"Which model for {subject.target}?",
+            dataset=subject.dataset,
+            rows=subject.rows,
+            inputs=subject.inputs,
+            split=split,
+            models=names,
+            budget=seconds,
+            results=out,
+            parallel=place.threads if isinstance(place, Cluster) else jobs or os.cpu_count() or 1,
+            command=command_line(),
+            place=place,
+            repeats=repeats,
+        )
+        contest.run()
     folder = out / subject.name
     asked.write(
         folder,
@@ -89,6 +109,7 @@ def compare(
             subject.copies,
             str(folder),
             group or "",
+            halving.sizes(subject.rows)[0],
             tuple(PEERS),
         ),
     )

@@ -14,7 +14,8 @@ from hgpbench.bench import effort, halving
 from hgpbench.bench.campaign import Options, prepare
 from hgpbench.bench.entrants import BASELINES, entrants
 from hgpbench.bench.halving import Result
-from hgpbench.bench.standings import standings
+from hgpbench.bench.standings import reasons_of, standings
+from hgpbench.cluster import Cluster
 from hgpbench.commands import campaigns
 from hgpbench.commands.endings import say
 from hgpbench.config import yamlfile
@@ -38,10 +39,11 @@ class Contest:
     results: Path
     parallel: int
     command: str
-    server: ForkServerContext
+    place: ForkServerContext | Cluster
     repeats: int | None = None
     started: float = field(default_factory=time.monotonic)
     cut: list[str] = field(default_factory=list)
+    trained: int = 0  # rows of the last round
 
     @property
     def left(self) -> float:
@@ -55,12 +57,15 @@ class Contest:
         ranked = self._guessed(earlier[0] if earlier else full)
         for number, rows in enumerate(earlier):
             share = self.left / (len(earlier) - number + 1)
+            if number and not self._has_room(rows, ranked, share):
+                break
             ranked = self._round(rows, min(test, 2_000), ranked, share, guessed=number == 0)
         repeats = self.repeats or halving.seeds(full)
         plan = halving.final(
             ranked, full, repeats, self.left, self.inputs, lambda n: entrants(n, self.models)
         )
         self.cut += plan.cut
+        self.trained = plan.rows
         say(
             f"{len(plan.labels)} models, {repeats} seeds, {plan.rows:,} training and {test:,} test rows: "
             f"about {show_seconds(max(1.0, plan.seconds / self.parallel))}",
@@ -74,6 +79,13 @@ class Contest:
         guesses = {label: effort.seconds(label, params, rows, self.inputs) for label, params in given.items()}
         found = [Result(label, 0.0, guesses[label] or 1.0, rows, params) for label, params in given.items()]
         return sorted(found, key=lambda each: (each.label not in BASELINES, each.seconds))
+
+    def _has_room(self, rows: int, ranked: Sequence[Result], seconds: float) -> bool:
+        """Whether a round leaves the leaders their chance: else it would choose by time and not by scores."""
+        given = entrants(rows, self.models)
+        repeats = len(halving.CHOOSING_SEEDS)
+        labels, _, _ = halving.fitting(ranked, rows, repeats, seconds, self.inputs, given)
+        return all(label in labels for label in halving.leaders(ranked, given))
 
     def _round(
         self, rows: int, test: int, ranked: Sequence[Result], seconds: float, guessed: bool
@@ -89,7 +101,7 @@ class Contest:
         kept = halving.survivors(results)
         names, done = {each.label for each in kept}, {each.label for each in results}
         self.cut += cut
-        self.cut += [f"{label}, not done with {rows:,} rows" for label in labels if label not in done]
+        self.cut += self._unfinished(name, [label for label in labels if label not in done], rows)
         self.cut += [f"{each.label}, behind on {rows:,} rows" for each in results if each.label not in names]
         return kept
 
@@ -105,21 +117,13 @@ class Contest:
                     each.label: each for each in standings(self.results, self.name, given, labels, rows)
                 }
                 gone = [label for label in labels if label not in results]
-                self.cut += [f"{label}, not done with {rows:,} rows" for label in gone]
-                labels = [label for label in labels if label in results]
-                labels = self._affordable([results[label] for label in labels], repeats - 1)
+                self.cut += self._unfinished(self.name, gone, rows)
+                labels, cut = halving.affordable(list(results.values()), repeats - 1, self.left)
+                self.cut += cut
 
-    def _affordable(self, results: Sequence[Result], repeats: int) -> list[str]:
-        """Those whose other seeds fit into the time left: the slowest go first, never the two best."""
-        ranked = sorted(results, key=lambda each: each.msll)
-        kept = [each.label for each in ranked]
-        safe = {*BASELINES, *[label for label in kept if label not in BASELINES][:2]}
-        for each in sorted(ranked, key=lambda one: -one.seconds):
-            total = repeats * sum(one.seconds for one in ranked if one.label in kept)
-            if total > max(self.left, 1.0) and each.label not in safe:
-                kept.remove(each.label)
-                self.cut.append(f"{each.label}, {show_seconds(each.seconds)} a run")
-        return kept
+    def _unfinished(self, name: str, labels: Sequence[str], rows: int) -> list[str]:
+        reasons = reasons_of(self.results, name, labels)
+        return [f"{label} with {rows:,} rows ({reasons[label]})" for label in labels]
 
     def _perform(
         self,
@@ -147,7 +151,7 @@ class Contest:
         )
         prepared = prepare(experiment, options)
         files.write_text(path, _yaml(body))
-        campaigns.perform([prepared], self.server)
+        campaigns.perform([prepared], self.place)
 
 
 def _yaml(body: Mapping[str, Any]) -> str:

@@ -75,6 +75,7 @@ def answer(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
         _noise(best.label, seen[best.label]),
         _cost(experiment, rows, best.label, ties),
         *_warned(experiment, asked),
+        *_fewer(experiment, asked),
         *_cut(asked),
         _next(asked, ranked),
     )
@@ -154,7 +155,9 @@ def _cost(experiment: Experiment, rows: Mapping[str, Row], best: str, ties: list
 
 def _costs(row: Row, n_test: int) -> str:
     fit, predict = row.stats["fit_seconds"].mean, row.stats["predict_seconds"].mean
-    return f"fit {show_seconds(fit)}, {numbers.plain(1e6 * predict / n_test, 2)} µs a row to predict"
+    memory = row.stats["peak_memory_bytes"]
+    peak = f", {memory.mean / 1e6:,.0f} MB at most" if memory.n else ""
+    return f"fit {show_seconds(fit)}, {numbers.plain(1e6 * predict / n_test, 2)} µs a row to predict{peak}"
 
 
 def _warned(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
@@ -163,6 +166,17 @@ def _warned(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
     copies = (told,) if asked.copies else ()
     seen = [f"Beware: {sentence}" for sentence in cautions(experiment) if "exactly the inputs" in sentence]
     return (*copies, *seen)
+
+
+def _fewer(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
+    """That a longer budget would use more of the table."""
+    rows = experiment.finished[0].n_train or 0
+    if rows >= asked.whole:
+        return ()
+    return (
+        f"Beware: for want of time this is on {rows:,} of {asked.whole:,} training rows, where other models "
+        "may be the best; a longer --budget takes more.",
+    )
 
 
 def _cut(asked: Asked) -> tuple[str, ...]:

@@ -79,6 +79,16 @@ def test_a_table_becomes_an_answer_with_pictures(tmp_path: Path, hgpbench: Comma
     assert json.loads((tmp_path / "results/mine/compare.json").read_text())["rows"] == 162
 
 
+def test_rounds_go_to_a_cluster(tmp_path: Path, hgpbench: Command) -> None:
+    write(tmp_path / "mine.csv", rows=80)
+    asked = ("compare", "mine.csv", "--target", "price", "--missing", "drop", "--repeats", "3")
+    done = hgpbench(*asked, "--models", "mean,linear", "--cluster", "local:1")
+    assert done.returncode == 0, done.stderr
+    assert "- Best: linear. " in done.stdout
+    record = next(tmp_path.glob("results/runs/mine/linear/*/record.json"))
+    assert json.loads(record.read_text())["provenance"]["attempt"]  # which only runs on a cluster have
+
+
 def test_later_rows_and_groups(tmp_path: Path, hgpbench: Command) -> None:
     write(tmp_path / "mine.csv", rows=80)
     common = (
@@ -126,6 +136,9 @@ def test_what_init_writes_runs(tmp_path: Path, hgpbench: Command) -> None:
         (("toy", "--models", "vsgpp"), "did you mean 'vsgp'"),
         (("toy", "--target", "z"), "the target of toy is y"),
         (("toy", "--group", "a", "--time", "b"), "give one of them"),
+        (("toy", "--cluster", "here"), "--cluster 'here' is no cluster"),
+        (("toy", "--cluster", "local:2", "--jobs", "2"), "--jobs is for this machine"),
+        (("toy", "--tls-ca", "x"), "name it by --cluster"),
         (("toy", "--group", "x"), "no column to split by"),
         (("toy", "--drop", "x"), "is a dataset already"),
     ],

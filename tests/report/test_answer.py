@@ -52,6 +52,15 @@ def test_a_tie_is_called_one(results: Results) -> None:
     assert any("the cheapest that is as good" in line for line in lines) == ("Best: one" in lines[0])
 
 
+def test_a_part_of_the_rows_is_told_as_such(results: Results) -> None:
+    [experiment] = collect(results.experiment("demo", [Fake("good"), Fake("mean", 1.0)], 3)).experiments
+    whole, part = (answer(experiment, replace(ASKED, whole=rows)) for rows in (1_000, 36_584))
+    told = [line for line in part if line not in whole]
+    assert len(told) == 1
+    assert told[0].startswith("Beware: for want of time this is on 1,000 of 36,584 training rows")
+    assert any(line.startswith("Cost of good: ") and "200 MB at most" in line for line in whole)
+
+
 def test_gaps_are_told_from_chance() -> None:
     assert Gap(0.03, 0.02).is_tie
     assert Gap(0.005, 0.0001).is_tie
