@@ -1,17 +1,32 @@
 """``hgpbench fit`` and ``hgpbench predict``: a model of one's own table, for use."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hgpbench import units
+from hgpbench.cluster import Wanted, opened
 from hgpbench.commands.completion import model_names
 from hgpbench.commands.endings import say
+from hgpbench.commands.options import (
+    OnCluster,
+    SchedulerFile,
+    TlsCa,
+    TlsCert,
+    TlsKey,
+    wanted_cluster,
+)
 from hgpbench.commands.tables import asks_nothing, reading_tables
 from hgpbench.data.frames.choices import Choices, Missing
 from hgpbench.errors import ConfigError
 from hgpbench.words import listed
+
+if TYPE_CHECKING:
+    from hgpbench.models import Estimator
+    from hgpbench.models.copies import Predict
 
 DEFAULT = "dvshgp"
 MOST_INPUTS = 20  # whose names are shown
@@ -91,6 +106,11 @@ def predict(
         typer.Option(help="Categories that training had not: refuse, or none of those known."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")] = False,
+    cluster: OnCluster = None,
+    scheduler_file: SchedulerFile = None,
+    tls_ca: TlsCa = None,
+    tls_cert: TlsCert = None,
+    tls_key: TlsKey = None,
     *,
     choices: Choices,
 ) -> None:
@@ -99,17 +119,31 @@ def predict(
     from hgpbench.use.streaming import levels_of, predict_table
 
     levels = levels_of(quantiles)
+    wanted = wanted_cluster(cluster, scheduler_file, tls_ca, tls_cert, tls_key)
     if out is not None:
         _check_free(out, force)
     rule: Missing | None = None if choices.missing == "error" else choices.missing
     predictor = load_for_tables(model).ruled(rule, unseen)
     kept = [name.strip() for name in keep.split(",")] if keep else []
-    written = predict_table(predictor, table, out, levels, choices, kept)
+    with _elsewhere(predictor.model, wanted) as ask:
+        written = predict_table(predictor, table, out, levels, choices, kept, ask)
     empty = f", {written.empty:,} of them empty for missing cells" if written.empty else ""
     if out is not None:
         say(f"{out}: {written.rows:,} rows{empty}")
     elif empty:
         say(f"{written.rows:,} rows{empty}", err=True)
+
+
+@contextmanager
+def _elsewhere(model: "Estimator", wanted: Wanted | None) -> Iterator["Predict | None"]:
+    """Copies of the model on the cluster asked for, if any."""
+    from hgpbench.models.copies import copies
+
+    if wanted is None:
+        yield None
+    else:
+        with opened(wanted) as cluster, copies(model, cluster) as ask:
+            yield ask
 
 
 def _check_free(out: Path, force: bool) -> None:

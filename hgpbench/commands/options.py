@@ -80,15 +80,23 @@ def chosen_cluster(
     cert: Path | None,
     key: Path | None,
 ) -> Wanted | None:
+    """The cluster asked for to do runs, if any."""
+    wanted = wanted_cluster(address, scheduler_file, ca, cert, key)
+    if wanted is not None and jobs != 1:
+        raise ConfigError(
+            "--jobs is for this machine; a worker of a cluster does as many runs as it has threads for"
+        )
+    return wanted
+
+
+def wanted_cluster(
+    address: str | None, scheduler_file: Path | None, ca: Path | None, cert: Path | None, key: Path | None
+) -> Wanted | None:
     """The cluster asked for, if any."""
     if address is None and scheduler_file is None:
         if ca is not None or cert is not None or key is not None:
             raise ConfigError("--tls-ca, --tls-cert and --tls-key are for a cluster; name it by --cluster")
         return None
-    if jobs != 1:
-        raise ConfigError(
-            "--jobs is for this machine; a worker of a cluster does as many runs as it has threads for"
-        )
     wanted = Wanted(address, scheduler_file, ca, cert, key)
     wanted.check()
     return wanted

@@ -263,6 +263,7 @@ class DVSHGP(Estimator):
             authors.values(inputs, scaling, *lengths),
             self._families,
         )
+        del inputs  # may be mapped: pages of a file that is read no more
         with joined(self.cluster) as cluster:
             crew = Crew(self._workers(n * recipe.n_passes, n), cluster, self.snapshot_every)
             report = self._reporter(callback, n)

@@ -1,11 +1,12 @@
 """The nearest-neighbour GP with constant noise."""
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hgpbench.cluster import check_given
 from hgpbench.fitting import nearest
 from hgpbench.fitting.ascent import Ascent
 from hgpbench.fitting.checkpoint import open_checkpoint
@@ -17,6 +18,7 @@ from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.threads import runner
 from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.copies import predicted
 from hgpbench.prediction import Prediction
 
 
@@ -44,6 +46,10 @@ class NNGP(Estimator):
         goes on. 0 for the best of the grid as it is.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    cluster : str, Client or None, default=None
+        Cluster of Dask whose workers predict where rows are many, each with a copy of the model: its address,
+        "local:N" for N workers here, or a Client of ``dask.distributed``. A fit learns from samples, by
+        threads here. It changes no bit of the result.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -79,6 +85,7 @@ class NNGP(Estimator):
         max_iter: int = 20,
         n_restarts: int = N_RESTARTS,
         n_jobs: int | None = None,
+        cluster: Any = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -88,6 +95,7 @@ class NNGP(Estimator):
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
+        self.cluster = cluster
         self.standardize = standardize
         self.random_state = random_state
 
@@ -98,6 +106,7 @@ class NNGP(Estimator):
         check_at_least("max_iter", self.max_iter, 1)
         check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
+        check_given(self.cluster)
 
     def fit(
         self,
@@ -145,6 +154,10 @@ class NNGP(Estimator):
         )
         self.kernel_densities_ = {"kernel": densities} if densities else {}
         return nearest.refined(task, found, self.n_neighbors, ascent)
+
+    def predict_seen(self, inputs: Array) -> Prediction:
+        """As any estimator's; by copies of this one on the cluster, where the rows are many."""
+        return predicted(self, self.cluster, inputs, super().predict_seen)
 
     def _moments(self, X: Array) -> Prediction:
         with runner(self.n_jobs) as run:

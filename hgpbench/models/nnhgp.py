@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hgpbench.cluster import check_given
 from hgpbench.fitting import nearest, reserve, scatter, weights
 from hgpbench.fitting.ascent import Ascent
 from hgpbench.fitting.checkpoint import open_checkpoint
@@ -22,6 +23,7 @@ from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.threads import runner
 from hgpbench.gp.kernels import KernelName
 from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.copies import predicted
 from hgpbench.prediction import Prediction
 
 COMPARING: KernelName = "matern32"  # of g, while kernels of f are compared
@@ -63,6 +65,10 @@ class NNHGP(Estimator):
         goes on. 0 for the best of the grid as it is.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    cluster : str, Client or None, default=None
+        Cluster of Dask whose workers predict where rows are many, each with a copy of the model: its address,
+        "local:N" for N workers here, or a Client of ``dask.distributed``. A fit learns from samples, by
+        threads here. It changes no bit of the result.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -108,6 +114,7 @@ class NNHGP(Estimator):
         max_iter: int = 20,
         n_restarts: int = N_RESTARTS,
         n_jobs: int | None = None,
+        cluster: Any = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -121,6 +128,7 @@ class NNHGP(Estimator):
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.n_jobs = n_jobs
+        self.cluster = cluster
         self.standardize = standardize
         self.random_state = random_state
 
@@ -135,6 +143,7 @@ class NNHGP(Estimator):
         check_at_least("max_iter", self.max_iter, 1)
         check_at_least("n_restarts", self.n_restarts, 0)
         check_jobs(self.n_jobs)
+        check_given(self.cluster)
 
     def fit(
         self,
@@ -227,6 +236,10 @@ class NNHGP(Estimator):
         f = nearest.once_more(task, f, nearest.COMPARED, ascent, weights.HELD)
         residuals = Residuals.of(task, f, np.arange(len(task.y)))
         return task, f, scatter.refined(residuals, g, ascent, task)
+
+    def predict_seen(self, inputs: Array) -> Prediction:
+        """As any estimator's; by copies of this one on the cluster, where the rows are many."""
+        return predicted(self, self.cluster, inputs, super().predict_seen)
 
     def _moments(self, X: Array) -> Prediction:
         with runner(self.n_jobs) as run:

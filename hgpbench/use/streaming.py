@@ -16,6 +16,7 @@ from hgpbench.data.frames.columnar import pyarrow
 from hgpbench.data.frames.reading import opened
 from hgpbench.data.frames.table import Table
 from hgpbench.errors import ConfigError, DataError
+from hgpbench.models.copies import Predict
 from hgpbench.prediction import check_levels
 from hgpbench.use.predictor import Predictor
 from hgpbench.words import listed, nearest
@@ -40,8 +41,13 @@ def predict_table(
     quantiles: Sequence[float],
     choices: Choices,
     keep: Sequence[str] = (),
+    predict: Predict | None = None,
 ) -> Written:
-    """Predict every row of a table into a file, or onto standard output; a row left out has empty cells."""
+    """Predict every row of a table into a file, or onto standard output; a row left out has empty cells.
+
+    ``predict`` is who predicts inputs, if not the model here.
+    """
+    predict = predict or predictor.model.predict_seen
     plan = predictor.preprocessing
     expected = [column.name for column in plan.columns]
     choices = replace(choices, na=(*choices.na, *plan.markers))
@@ -51,7 +57,7 @@ def predict_table(
         with _sink(out) as write:
             for block in table.blocks([name for name in plan.as_numbers if name in expected]):
                 encoded = plan.encode(block, rows, table.label)
-                write(_answers(predictor, block, encoded.X, encoded.kept, quantiles, keep))
+                write(_answers(predict, block, encoded.X, encoded.kept, quantiles, keep))
                 rows += len(block)
                 empty += len(block) - len(encoded.kept)
             if rows == 0:
@@ -68,7 +74,7 @@ def levels_of(text: str) -> tuple[float, ...]:
 
 
 def _answers(
-    predictor: Predictor,
+    predict: Predict,
     block: pd.DataFrame,
     X: Any,
     kept: Any,
@@ -78,7 +84,7 @@ def _answers(
     """What is written of a block: columns to keep, then the predictions."""
     if len(kept) == 0:  # the columns all the same
         X = np.zeros((1, X.shape[1]))
-    answers = predictor.model.predict_seen(X).to_frame(quantiles)
+    answers = predict(X).to_frame(quantiles)
     answers = answers.iloc[: len(kept)].set_axis(kept, axis=0).reindex(range(len(block)))
     return pd.concat([block[list(keep)], answers], axis=1)
 
