@@ -22,7 +22,7 @@ copyright = "the hgpbench developers, MIT licence"  # Sphinx asks for this name
 version = release = __version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc", "mathml"]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "results/*.md"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3

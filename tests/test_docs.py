@@ -10,7 +10,9 @@ from hgpbench.models import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)
+PAGES = sorted(  # what is written by hand for the page of results is a part of it
+    path for path in DOCS.rglob("*.md") if not {"_build", "results"} & set(path.relative_to(DOCS).parts)
+)
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.md"))
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)

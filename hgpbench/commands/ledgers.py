@@ -48,11 +48,11 @@ def stale(line: Line) -> bool:
         return True
 
 
-def reader(mixed: bool) -> Reader:
+def reader(mixed: bool, clean: bool = False) -> Reader:
     """What reads a ledger for a report, with what the shipped experiments plan beyond it."""
 
     def read(path: Path, progress: Progress | None, only: Sequence[str]) -> Collection:
-        return ledger.collect(path, plan, only, mixed)
+        return ledger.collect(path, plan, only, mixed, clean)
 
     return read
 

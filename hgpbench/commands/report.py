@@ -31,12 +31,34 @@ def report(
     mixed: Annotated[
         bool, typer.Option("--mixed", help="Put lines of different code or data in one table, and mark them.")
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of lines of the paper's experiments: all that they say as one page of Markdown.",
+        ),
+    ] = None,
 ) -> None:
     """Tables, tests and plots from stored predictions.
 
     A terminal gets one table in its width, the best first; files and other programs get Markdown.
     """
+    if page is not None:
+        write_page(path, page, mixed)
+        return
     write_report(path, out, format_ or (), plot, html, wide=wide, mixed=mixed)
+
+
+def write_page(lines: Path, page: Path, mixed: bool) -> None:
+    """Make the page of a folder of lines, with its pictures beside it."""
+    from hgpbench import files
+    from hgpbench.commands import book
+
+    document = book.read(lines, mixed)
+    for written in book.draw(document, page):
+        say(f"wrote {written}", err=True)
+    files.write_text(page, book.text(document, page, lines))
+    say(f"wrote {page}", err=True)
 
 
 def write_report(

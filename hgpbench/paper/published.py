@@ -41,6 +41,7 @@ class Setup(_Strict):
     variant: Words | None = None  # the one that is the paper's, where the card offers several
     train: Count | None = None
     test: Count | None = None
+    apart: bool = False  # an experiment of ours whose split is meant to keep rows apart
     parts: tuple[Words, ...] = Field(default=(), strict=False)  # YAML has lists only
     series: tuple[Words, ...] = Field(default=(), strict=False)
 
@@ -104,7 +105,8 @@ def departures(experiment: Experiment) -> list[Departure]:
     variant = experiment.manifest.dataset.get("variant")
     if variant not in (None, setup.variant):
         differences.append(Departure(str(variant), f"dataset {setup.dataset}:{variant}"))
-    differences += _apart(experiment.manifest.split)
+    if not setup.apart:
+        differences += _apart(experiment.manifest.split)
     train = {record.n_train for record in experiment.finished}
     test = {record.n_test for record in experiment.finished}
     return [*differences, *_sizes(train, setup.train, "training"), *_sizes(test, setup.test, "test")]

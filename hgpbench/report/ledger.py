@@ -118,11 +118,16 @@ def _fate(old: Line | None, new: Line, stale: Stale, replace: bool) -> Outcome:
 
 
 def collect(
-    path: Path, plans: Callable[[str], Plan], only: Sequence[str] = (), mixed: bool = False
+    path: Path,
+    plans: Callable[[str], Plan],
+    only: Sequence[str] = (),
+    mixed: bool = False,
+    clean: bool = False,
 ) -> Collection:
     """The experiments of a ledger: all, or the named ones in their order.
 
     RecordError where a table would mix code or data, unless that is asked for: then its labels are marked.
+    Where it must be ``clean``, so for runs of a source tree with uncommitted changes.
     """
     found = [path] if path.suffix == SUFFIX else [path / f"{name}{SUFFIX}" for name in only or names(path)]
     experiments = []
@@ -130,10 +135,11 @@ def collect(
         lines = read(file)
         if not lines:
             raise RecordError(f"{file}: no line; bring some by `hgpbench export RESULTS {path}`")
-        labels = differing(lines)
+        labels = differing(lines) | (unclean(lines) if clean else {})
         if labels and not mixed:
+            said = "; ".join(dict.fromkeys(labels.values()))
             raise RecordError(
-                f"{file}: made by different code or data: {'; '.join(labels.values())}. Run again what is "
+                f"{file}: made by different code or data: {said}. Run again what is "
                 "old and export it, or say --mixed, which marks them"
             )
         experiments.append(_experiment(lines, plans(file.stem), frozenset(labels)))
@@ -157,6 +163,17 @@ def differing(lines: Sequence[Line]) -> dict[str, str]:
             for line in (each for part in parts.values() for each in part):
                 found.setdefault(line.label, said)
     return {label: found[label] for label in sorted(found)}
+
+
+def unclean(lines: Sequence[Line]) -> dict[str, str]:
+    """Labels with finished runs of a source tree that had uncommitted changes; and which runs."""
+    found = [
+        line
+        for line in lines
+        if line.is_done and (line.record.provenance.get("source") or {}).get("git_dirty")
+    ]
+    said = f"uncommitted changes ({_parts([found])})" if found else ""
+    return dict.fromkeys(sorted({line.label for line in found}), said)
 
 
 def _parts(parts: Iterable[Sequence[Line]]) -> str:

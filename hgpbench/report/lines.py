@@ -5,6 +5,7 @@ predictions are not. Numbers are rounded to more digits than any table shows. A 
 """
 
 import json
+import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,10 +24,12 @@ from hgpbench.report.digest import NOISE_QUANTILES, Digest
 from hgpbench.words import printable_all
 
 FORMAT = 1
-DRAWN_POINTS = 120  # along one input
+DRAWN_POINTS = 240  # along one input
 TRACE_POINTS = 100
 DRAWN_SIDE = 36  # of a grid of two inputs
 FEW_ROWS = 500  # of which every run keeps its variational parameters
+_STEP = 1e-4  # of the range of what is drawn: nobody sees less
+_MOST_DIGITS = 15
 _EVERY = 4  # of the quantiles one in so many: every per cent
 _ORIGIN = ("begun", "versions", "source", "machine", "threads")  # and no paths of the machine
 _NAMES = "input_names"
@@ -229,9 +232,20 @@ def _rounded(values: NDArray[Any]) -> list[Any]:
     if values.dtype.kind in "iu":
         listed: list[Any] = values.tolist()
         return listed
-    if values.ndim == 2:
-        return [_rounded(row) for row in values]
-    return [_short(float(value), 5) for value in values]
+    finite = values[np.isfinite(values)]
+    step = float(np.ptp(finite)) * _STEP if finite.size else 0.0
+    return (
+        [[_near(float(v), step) for v in row] for row in values]
+        if values.ndim == 2
+        else [_near(float(value), step) for value in values]
+    )
+
+
+def _near(value: float, step: float) -> float:
+    """Five digits, and more where what varies is small beside the level: a year's irradiance of 1,365."""
+    size = abs(value)
+    more = math.floor(math.log10(size / step)) + 2 if step > 0 and math.isfinite(size) and size > step else 0
+    return _short(value, max(5, min(more, _MOST_DIGITS)))
 
 
 def _short(value: float, digits: int) -> float:

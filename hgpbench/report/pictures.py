@@ -2,11 +2,13 @@
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 
 from hgpbench import files
 from hgpbench.metrics import METRICS
@@ -14,13 +16,15 @@ from hgpbench.report.across import Ranking
 from hgpbench.report.collect import Experiment
 from hgpbench.report.plots import PLOTS
 from hgpbench.report.plots.ranks import ranks
-from hgpbench.report.plots.style import context
+from hgpbench.report.plots.style import ABOVE, context, wrapped
 from hgpbench.report.render import Pictures
 from hgpbench.report.styles import Styles, assign
 from hgpbench.report.supplement import Closing
 
 FOLDER = "plots"
 DPI = 160
+_HEADING = 10  # points
+_LETTERS_PER_INCH, _LINE = 13.0, 0.22  # of a heading, and the height of its lines in inches
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,26 @@ class Picture:
 Drawn = dict[str, list[Picture]]  # by experiment, or by the name of a closing
 
 
-def draw(experiments: Sequence[Experiment], closings: Sequence[Closing] = ()) -> Drawn:
-    """Every plot that has something to show; a label looks the same in all of them."""
+def draw(
+    experiments: Sequence[Experiment],
+    closings: Sequence[Closing] = (),
+    kinds: Mapping[str, Sequence[str]] | None = None,
+    headings: Mapping[str, str] = MappingProxyType({}),
+) -> Drawn:
+    """Every plot that has something to show; a label looks the same in all of them.
+
+    With ``kinds``, only these plots of each experiment; a heading stands above all of its pictures.
+    """
     styles = styles_of(experiments)
     drawn: Drawn = {}
     with context():
         for experiment in experiments:
             pictures = drawn.setdefault(experiment.name, [])
-            for plot in PLOTS:
+            asked = [plot for plot in PLOTS if kinds is None or plot.name in kinds.get(experiment.name, ())]
+            for plot in asked:
                 figure = plot.draw(experiment, styles)
                 if figure is not None:
+                    _head(figure, headings.get(experiment.name, ""))
                     pictures.append(_picture(plot.name, plot.title, figure))
         for closing in closings:
             tested = [each for each in closing.rankings if not math.isnan(each.critical)]
@@ -54,6 +68,19 @@ def draw(experiments: Sequence[Experiment], closings: Sequence[Closing] = ()) ->
                 _picture(f"ranks-{each.metric}", _ranks_title(each), ranks(each, styles)) for each in tested
             ]
     return drawn
+
+
+def _head(figure: Figure, words: str) -> None:
+    """Words above a picture, which comes to stand without its caption; over a legend that is there, too."""
+    if not words:
+        return
+    text = wrapped(words, int(figure.get_figwidth() * _LETTERS_PER_INCH))
+    figure.set_figheight(figure.get_figheight() + _LINE * (1 + text.count("\n")))
+    above = next((legend for legend in figure.legends if legend.get_label() == ABOVE), None)
+    if above is None:
+        figure.suptitle(text, fontsize=_HEADING)
+    else:
+        above.set_title(text, prop=FontProperties(size=_HEADING))
 
 
 def styles_of(experiments: Sequence[Experiment]) -> Styles:

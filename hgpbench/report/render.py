@@ -15,6 +15,7 @@ from hgpbench.metrics import METRICS
 from hgpbench.report import compare, details, flags, notes, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.document import Document, Section
+from hgpbench.report.supplement import Closing
 from hgpbench.report.tables import Cell, Table
 from hgpbench.words import printable
 
@@ -26,40 +27,53 @@ SCREEN = 100  # columns of a terminal that a table of numbers may take
 
 def markdown(document: Document, pictures: Pictures = NO_PICTURES, wide: bool = False) -> str:
     """The report as Markdown, with the pictures of each experiment under its words; wide tables in parts."""
+    blocks = [block for section in document.sections for block in section_blocks(section, pictures, wide)]
+    blocks += closing_blocks(document.closings, pictures, wide)
+    if document.problems:
+        blocks += ["## Could not be read", bullets(document.problems)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def section_blocks(section: Section, pictures: Pictures = NO_PICTURES, wide: bool = False) -> list[str]:
+    """One experiment: its heading, tables and words, and its pictures under them."""
+    blocks = [f"## {_plain(section.title)}"]
+    if section.addition.lead:
+        blocks.append(bullets(section.addition.lead))
+    blocks += table_blocks(section.tables, wide)
+    if section.cautions:
+        blocks += ["**Cautions**", bullets(section.cautions)]
+    if section.findings:
+        blocks += ["**Differences**", bullets(section.findings)]
+    for remarks in section.addition.remarks:
+        if remarks.sentences:
+            blocks += [f"**{remarks.heading}**", bullets(remarks.sentences)]
+    blocks += ["**Notes**", bullets(section.notes)]
+    for title, address in pictures.get(section.experiment.name, ()):
+        blocks.append(f"![{title}]({address})")
+    return blocks
+
+
+def closing_blocks(
+    closings: Iterable[Closing], pictures: Pictures = NO_PICTURES, wide: bool = False
+) -> list[str]:
+    """What ends a report: words, tables and pictures over all experiments."""
     blocks = []
-    for section in document.sections:
-        blocks.append(f"## {_plain(section.title)}")
-        if section.addition.lead:
-            blocks.append(_bullets(section.addition.lead))
-        blocks += _markdown_tables(section.tables, wide)
-        if section.cautions:
-            blocks += ["**Cautions**", _bullets(section.cautions)]
-        if section.findings:
-            blocks += ["**Differences**", _bullets(section.findings)]
-        for remarks in section.addition.remarks:
-            if remarks.sentences:
-                blocks += [f"**{remarks.heading}**", _bullets(remarks.sentences)]
-        blocks += ["**Notes**", _bullets(section.notes)]
-        for title, address in pictures.get(section.experiment.name, ()):
-            blocks.append(f"![{title}]({address})")
-    for closing in document.closings:
+    for closing in closings:
         if closing.tables:
             blocks.append(f"## {_plain(closing.heading)}")
             if closing.words:
-                blocks.append(_bullets(closing.words))
-            blocks += _markdown_tables(closing.tables, wide)
+                blocks.append(bullets(closing.words))
+            blocks += table_blocks(closing.tables, wide)
             blocks += [f"![{title}]({address})" for title, address in pictures.get(closing.name, ())]
-    if document.problems:
-        blocks += ["## Could not be read", _bullets(document.problems)]
-    return "\n\n".join(blocks) + "\n"
+    return blocks
 
 
 def brief(document: Document) -> str:
     """What comes first, and the scores, as Markdown."""
     blocks = []
     for section in document.sections:
-        blocks += [f"## {_plain(section.title)}", _bullets(section.addition.lead)]
-        blocks += _markdown_tables(section.tables[:1], wide=False)
+        blocks += [f"## {_plain(section.title)}", bullets(section.addition.lead)]
+        blocks += table_blocks(section.tables[:1], wide=False)
     return "\n\n".join(blocks) + "\n"
 
 
@@ -110,7 +124,8 @@ def body(document: Document) -> dict[str, Any]:
     return finite
 
 
-def _markdown_tables(tables: Iterable[Table], wide: bool) -> list[str]:
+def table_blocks(tables: Iterable[Table], wide: bool = False) -> list[str]:
+    """Tables as Markdown, each under its caption."""
     parts = (part for table in tables for part in ([table] if wide else fitted(table)))
     return [block for part in parts for block in (f"**{part.caption}**", _markdown_table(part))]
 
@@ -173,7 +188,8 @@ def _markdown_cell(cell: Cell) -> str:
     return f"**{text}**" if cell.is_best else text
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def bullets(lines: Iterable[str]) -> str:
+    """A list of Markdown."""
     return "\n".join(f"- {_plain(line)}" for line in lines)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from hgpbench.errors import RecordError
 from hgpbench.report import ledger, summary
+from hgpbench.report import lines as lines_module
 from hgpbench.report.collect import collect
 from hgpbench.report.ledger import Plan
 from hgpbench.report.lines import Line
@@ -65,6 +66,18 @@ def test_a_line_keeps_no_path_of_a_machine(results, fake, lines) -> None:
     results.finish(fake("a"), 0, provenance=told)
     run = collect(results.root).experiments[0].runs[0]
     assert "/home/me" not in Line.of("demo", run, drawn=True).text()
+
+
+def test_what_is_drawn_keeps_its_steps_beside_a_high_level(results, fake) -> None:
+    results.experiment("high", [fake("a")], seeds=1)
+    run = next(each for each in collect(results.root).experiments if each.name == "high").runs[0]
+    arrays = run.arrays()
+    high = dataclasses.replace(arrays.prediction, mean=arrays.prediction.mean + 1365.0)
+    text = Line.of("high", run, drawn=True).text()
+    assert len(text) < 60_000
+    moved = dataclasses.replace(arrays, prediction=high)
+    packed = lines_module._packed_arrays(moved)["prediction"]["mean"]
+    np.testing.assert_allclose(packed, high.mean, atol=1e-4 * np.ptp(high.mean))
 
 
 def test_an_edited_line_is_refused(lines, tmp_path) -> None:

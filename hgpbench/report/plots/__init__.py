@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from hgpbench.report.collect import Experiment
 from hgpbench.report.labels import readable
 from hgpbench.report.plots.distributions import calibration, pit_histogram
+from hgpbench.report.plots.experts import experts
 from hgpbench.report.plots.maps import maps
 from hgpbench.report.plots.noise import noise
 from hgpbench.report.plots.one_input import one_input
@@ -43,6 +44,7 @@ PLOTS = (
     Plot("sweeps", "Effect of the swept parameters: means and standard deviations over seeds", sweeps),
     Plot("boxes", "Scores over seeds", _by_label(boxes)),
     Plot("one_input", "Predictions and learned noise, lowest finished seed", _by_label(one_input)),
+    Plot("experts", "A committee: its experts, y, f and g, lowest finished seed", experts),
     Plot(
         "maps",
         "Noise variance and predictive variances over the inputs, lowest finished seed",
@@ -63,4 +65,6 @@ PLOTS = (
     Plot("traces", "Convergence, lowest finished seed: each bound beside its own kind", _by_label(traces)),
 )
 
-__all__ = ["PLOTS", "Plot"]
+TITLES = {plot.name: plot.title for plot in PLOTS}
+
+__all__ = ["PLOTS", "TITLES", "Plot"]

@@ -159,7 +159,7 @@ def _entries(shown: list[Arrays]) -> list[Line2D | Patch]:
         Line2D([], [], color="#333333", linewidth=1.6, label="mean of y; of the log noise variance"),
         Patch(color="#333333", alpha=_BAND, label="95 % interval of y; of g"),
     ]
-    if any(arrays.prediction.f_var is not None for arrays in shown):
+    if any(stored.curve(arrays)[1].f_var is not None for arrays in shown):
         entries.append(Patch(color="#333333", alpha=_BAND + _INNER, label="95 % interval of f"))
     if any_has("truth_mean"):
         entries.append(Line2D([], [], **_TRUTH, label="truth"))

@@ -26,6 +26,8 @@ GREY = "#6b6b6b"
 GROUP_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 GROUP_MARKERS = ("o", "s", "^", "D")
 
+ABOVE = "above"  # what a legend over the axes is called: a heading becomes its title
+
 WIDTH = 9.0  # inches
 WIDEST, TALLEST = 11.5, 6.6  # of many small panels: what a screen shows at once, legend apart
 _LETTERS_PER_INCH = 13.0  # of legend text at this size
@@ -104,7 +106,7 @@ def legend_by_family(drawn: Figure, entries: Mapping[str, Artist], styles: Style
 def legend_above(drawn: Figure, handles: Sequence[Artist]) -> None:
     """A legend over the axes, of what is the same for all labels."""
     drawn.set_figheight(drawn.get_figheight() + _LEGEND_ROW)
-    drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    drawn.legend(handles=handles, loc="outside upper center", ncols=len(handles)).set_label(ABOVE)
 
 
 def _in_rows(groups: Sequence[tuple[str, list[Artist]]], room: int) -> list[list[Artist]]:
