@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from hgpbench.bench.held import Held, hold
 from hgpbench.bench.job import Job
 from hgpbench.bench.record import Record, Stamp
 from hgpbench.bench.supervise import POLL, Interrupted, Watcher, signals_noted
+from hgpbench.bench.trust import Trust
 from hgpbench.cluster import SILENT, Cluster, Worker, answer_of
 from hgpbench.config import Limits
 from hgpbench.errors import ClusterError, HgpbenchError
@@ -46,7 +47,7 @@ class _Run:
     held: Held
     losses: int = 0
     trouble: str = ""  # with its last worker
-    avoided: set[str] = field(default_factory=set)
+    avoided: set[str] = field(default_factory=set)  # folders of workers with which it had trouble
     address: str = ""
     folder: str = ""  # of its worker, which another one at the same address would not have
     attempt: str = ""
@@ -70,6 +71,7 @@ class Dispatcher:
     _again: deque[_Run] = field(default_factory=deque)  # lost, and to be started elsewhere
     _supplying: dict[tuple[str, str], list[_Run]] = field(default_factory=dict)
     _workers: dict[str, Worker] = field(default_factory=dict)
+    _trust: Trust = field(default_factory=Trust)
     _fit: dict[str, bool] = field(default_factory=dict)  # of the workers met so far: whether they can be used
     _asked: dict[str, float] = field(default_factory=dict)  # when those were asked that have not answered yet
     _inbox: "queue.SimpleQueue[Callable[[], None]]" = field(default_factory=queue.SimpleQueue)
@@ -185,28 +187,27 @@ class Dispatcher:
 
     def _start_what_fits(self, waiting: deque[Job]) -> None:
         """Fill every worker, those with the fewest runs first."""
-        while waiting or self._again:
-            run = self._again[0] if self._again else None
-            job = run.job if run is not None else waiting[0]
-            address = self._free_worker(job, set() if run is None else run.avoided)
+        for run in list(self._again):
+            address = self._free_worker(run.job, run.avoided)
+            if address is not None:
+                self._again.remove(run)
+                self._send(run, address)
+        while waiting:
+            address = self._free_worker(waiting[0], ())
             if address is None:
                 return
-            if run is not None:
-                self._again.popleft()
-            else:
-                run = self._claim(waiting.popleft())
-            if run is not None:
-                self._send(run, address)
+            new = self._claim(waiting.popleft())
+            if new is not None:
+                self._send(new, address)
 
-    def _free_worker(self, job: Job, avoided: set[str]) -> str | None:
-        usable = (a for a, worker in self._workers.items() if self._fit.get(a) and not worker.paused)
-        counts = dict.fromkeys(usable, 0)
+    def _free_worker(self, job: Job, avoided: Collection[str]) -> str | None:
+        usable = {a: w for a, w in self._workers.items() if self._fit.get(a) and not w.paused}
+        counts = dict.fromkeys(self._trust.chosen(usable, avoided), 0)
         for run in self._running.values():
             if run.address in counts:
                 counts[run.address] += 1
-        free = [a for a, count in counts.items() if count < self._places(self._workers[a], job)]
-        # A worker with which there was trouble is taken only where there is no other.
-        return min(free, key=lambda a: (a in avoided, counts[a]), default=None)
+        free = [a for a, count in counts.items() if count < self._places(usable[a], job)]
+        return min(free, key=lambda a: counts[a], default=None)
 
     def _places(self, worker: Worker, job: Job) -> int:
         """How many such runs a worker can do at once: at least one."""
@@ -282,13 +283,15 @@ class Dispatcher:
         elif outcome.record is None:
             self._lost(run, f"could not do it: {outcome.problem}")
         else:
+            self._trust.success(run.folder)
             self._conclude(run, outcome.record, outcome.files)
 
     def _lost(self, run: _Run, trouble: str) -> None:
         """Start a run again on another worker, or give it up."""
         self._drop(run)
         run.losses, run.trouble = run.losses + 1, f"worker {run.address} {trouble}"
-        run.avoided.add(run.address)
+        run.avoided.add(run.folder)
+        self._trust.trouble(run.folder)
         if run.losses < ATTEMPTS:
             self.watcher.noted(f"{run.trouble}; {run.job.label} seed {run.job.seed} starts again")
             self._again.append(run)
