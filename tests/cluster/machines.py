@@ -27,7 +27,7 @@ QUICK = {  # to notice sooner that somebody is gone
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "6 seconds",
 }
 MARK = "CLUSTER_MACHINE"  # a variable of the environment by which all that runs on a machine is found
-PATIENCE = 300.0  # seconds for what takes some on a busy machine
+PATIENCE = 900.0  # seconds for what takes some on a busy machine; nothing waits for longer than it must
 
 
 def separate() -> bool:
@@ -127,6 +127,11 @@ class Machines:
         return f"{'10.98' if self.apart else '127.98'}.{os.getpid() % 250 + 1}"
 
     @property
+    def file(self) -> Path:
+        """Where the scheduler says where it is."""
+        return self.root / "scheduler.json"
+
+    @property
     def address(self) -> str:
         """Where the scheduler is."""
         return f"{'tls' if self.tls else 'tcp'}://{self.known['scheduler'].address}:8786"
@@ -156,6 +161,7 @@ class Machines:
         machine = self._machine("scheduler")
         machine.started = self._kind("scheduler")
         words = ["--host", machine.address, "--port", "8786", "--no-dashboard", *self._protocol()]
+        words += ["--scheduler-file", str(self.file)]
         machine.start("scheduler", *words)
         return machine
 

@@ -274,6 +274,13 @@ def certificates(folder: Path) -> list[str]:
     return [word for name in texts for word in (f"--tls-{name}", str(folder / f"{name}.pem"))]
 
 
+def test_a_schedulers_file_is_as_good_as_its_address(experiment: Write, machines: Machines) -> None:
+    experiment(PLAIN)
+    machines.up("ab")
+    code, output, errors = hgpbench("run", "mine.yaml", "--scheduler-file", str(machines.file))
+    assert (code, output) == (0, "2 done, 0 cached, 0 failed, 0 skipped\n"), errors
+
+
 def test_a_scheduler_that_is_not_there_is_one_line(experiment: Write) -> None:
     experiment(PLAIN)
     code, output, errors = hgpbench("run", "mine.yaml", "--cluster", "tcp://127.0.0.1:9")
