@@ -42,6 +42,7 @@ torture: $(READY)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.torture
 
 # Lost, cut off, slow and full machines, with real schedulers and workers; as root each is a network namespace.
+# HGPBENCH_CLUSTER_KILLS (10) says how many are killed at random moments in each of two tests.
 test-cluster: $(READY)
 	HGPBENCH_TEST_CLUSTER=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
 

@@ -35,9 +35,9 @@ class Crowd:
             assert time.monotonic() < deadline, "the workers did not come"
             time.sleep(0.05)
 
-    def kill(self) -> None:
-        """End a worker without a farewell."""
-        self._end(next(worker for worker in self._workers if worker.is_alive()))
+    def kill(self, place: int = 0) -> None:
+        """End a worker without a farewell: this one of those that live."""
+        self._end([worker for worker in self._workers if worker.is_alive()][place])
 
     def close(self) -> None:
         """Leave nothing behind."""
