@@ -25,6 +25,7 @@ from hgpbench.experts import desk
 from hgpbench.experts.desk import Call, Desk
 from hgpbench.experts.pool import Answer, Details, Each, Lasting, Owner, share
 from hgpbench.experts.rows import Numbers, Rows, Shares
+from hgpbench.fitting.filerows import released
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ SNAPSHOT_EVERY = 180.0  # seconds of a fit, at most, that the loss of a worker r
 MOST_SETBACKS = 6  # losses in a row without an answer: what is asked may be what ends the workers
 LONELY = 600.0  # seconds without any worker after which nobody is expected to come
 LOOK_EVERY = 1.0  # seconds between looks for one
-PIECE = 32_000_000  # bytes of rows in a message
+PIECE = 8_000_000  # bytes of rows in a message, of which Dask makes several copies
 
 
 @dataclass(eq=False)
@@ -158,6 +159,7 @@ class Remote(Generic[Owner]):
         for home, lanes in shares.items():
             for piece in self._pieces(lanes):
                 sent = desk.message(Desk.hold, piece, [self.rows.of(number) for number in piece])
+                released(self.rows.X)
                 if home not in self._exchange({home: sent}):
                     break
         left = {home: lanes for home, lanes in shares.items() if self._desks.get(home.address) is home}

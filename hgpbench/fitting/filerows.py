@@ -5,6 +5,7 @@ order, or scaled, is written into a temporary file (``TMPDIR`` says where) and m
 array, and takes as much memory as the machine has left.
 """
 
+import mmap
 import tempfile
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeGuard, cast
@@ -143,6 +144,7 @@ def reordered(X: Array, order: Index, unit: Array | None = None) -> Array:
                 file.seek(8 * d * int(ends[number]))
                 file.write(block.data)
             ends += counts
+        released(X)
         for places in chunks(n, size):
             file.seek(8 * d * places.start)
             came = np.frombuffer(file.read(8 * d * (places.stop - places.start))).reshape(-1, d)
@@ -152,3 +154,12 @@ def reordered(X: Array, order: Index, unit: Array | None = None) -> Array:
             file.write(came[arrival].data)
         file.flush()
         return np.memmap(file, dtype=np.float64, mode="r", shape=(n, d))
+
+
+def released(X: Array) -> None:
+    """Let go of the memory in which a mapped file has been read; it is read again where it is needed."""
+    holder: Any = X
+    while isinstance(holder, np.ndarray):
+        holder = holder.base
+    if isinstance(holder, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        holder.madvise(mmap.MADV_DONTNEED)

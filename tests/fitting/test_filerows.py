@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 from hgpbench.columns import moments
 from hgpbench.fitting import filerows
-from hgpbench.fitting.filerows import FileRows, is_stored, mapped, reordered, scaled
+from hgpbench.fitting.filerows import FileRows, is_stored, mapped, released, reordered, scaled
 from hgpbench.repeated import observed
 from hgpbench.scaling import Scaling
 
@@ -86,3 +86,22 @@ def test_copies_are_found_by_pieces(in_file: FileRows) -> None:
     X, y = in_file[rows], np.random.default_rng(3).normal(size=len(rows))
     y[66_000], y[66_002] = y[5], y[65_999]
     assert_array_equal(observed(X, y), np.r_[np.arange(66_000), 66_001])
+
+
+def resident() -> int:
+    """Bytes of files that this process has in memory."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("RssFile:")[2].split()[0])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells of Linux")
+def test_pages_of_a_mapped_file_are_let_go_and_read_again() -> None:
+    X = np.random.default_rng(4).normal(size=(200_000, 10))
+    found = np.asarray(mapped([X], X.shape))
+    assert_array_equal(found, X)
+    before = resident()
+    released(found)
+    assert before - resident() > 0.9 * X.nbytes
+    assert_array_equal(found, X)
+    released(X)  # which is no file
+    assert_array_equal(found, X)
