@@ -1,6 +1,8 @@
 """Plots in the situations that break plots: one seed, one model, many long labels, extreme scores."""
 
+import math
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import matplotlib as mpl
@@ -318,3 +320,18 @@ def test_small_panels_are_not_taller_than_a_screen(results, fake) -> None:
     results.experiment("demo", [fake(label, 0.02 * i) for i, label in enumerate(labels)], seeds=1)
     for name, figure in figures(collect(results.root).experiments[0]).items():
         assert figure.get_figheight() <= 8.2, name  # legend and all, at 90 points an inch
+
+
+def test_baselines_in_one_corner_of_the_tradeoff_stand_beside_each_other(results, fake) -> None:
+    baselines = [fake(name, 1.0, noise=1.0, seconds=0.01) for name in ("mean", "linear", "hetlinear")]
+    results.experiment("demo", [*baselines, fake("gp", 0.3), fake("vshgp", 0.1, seconds=9.0)], seeds=2)
+    (experiment,) = collect(results.root).experiments
+    with style.context():
+        figure = tradeoff(experiment, assign(experiment.labels))
+        assert figure is not None
+        figure.canvas.draw()
+    for axes in figure.axes:
+        hollow = [line for line in axes.lines if line.get_color() == "white"]
+        places = [line.get_transform().transform(line.get_xydata())[0] for line in hollow]
+        assert len(places) == 3
+        assert min(math.dist(one, other) for one, other in combinations(places, 2)) > 10

@@ -1,12 +1,14 @@
 """Scores of all runs: against time, and as boxes over seeds."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.transforms import offset_copy
 
 from hgpbench.metrics import METRICS
 from hgpbench.report import summary, tables
@@ -20,6 +22,7 @@ _STRIP = 0.4  # height over which the points of a label are spread
 _BOX_SEEDS = 4  # fewer points are their own summary
 _TRIVIAL_WORDS = "mean and variance of the training targets"
 _TRIVIAL = 0.05  # of SMSE and of MSLL: what is nearer to the trivial predictor learned nothing
+_BESIDE = 13.0  # points from one mark to the next in a corner of the frame
 _MARGIN = 0.07  # of a frame beyond the outermost mean
 _TIMES = {
     "processor_seconds": "processor time of fit and prediction [s]",
@@ -85,10 +88,15 @@ def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
     outside: dict[str, list[str]] = {}
     for axes, metric in zip(drawn.subplots(1, len(SHOWN)), SHOWN, strict=True):
         frame = Frame.around([place for label, place in placed[metric].items() if label in framing])
+        corners: Counter[tuple[float, float]] = Counter()
         for label, place in placed[metric].items():
-            _draw_place(axes, place, frame, styles[label])
+            spot = frame.nearest(place)
+            _draw_place(axes, place, frame, styles[label], corners[spot] * _BESIDE)
             if not frame.holds(place):
-                outside.setdefault(label, []).append(f"{metric.upper()} {place.score.mean:.2f}")
+                corners[spot] += 1
+                outside.setdefault(label, []).append(
+                    f"{metric.upper()} {round(place.score.mean, 2) + 0.0:.2f}"
+                )
         _draw_frame(axes, frame, metric, _TIMES[clock])
         axes.set_ylabel(_axis_label(experiment, metric))
     entries = {label: style.legend_marker(label, styles[label]) for label in labels}
@@ -118,7 +126,8 @@ def _placed(table: list[Row], metric: str, clock: str) -> dict[str, Place]:
     return places
 
 
-def _draw_place(axes: Axes, place: Place, frame: Frame, how: Style) -> None:
+def _draw_place(axes: Axes, place: Place, frame: Frame, how: Style, aside: float) -> None:
+    """The mark of a label, so many points aside where others stand in the same corner."""
     x, y = frame.nearest(place)
     look: dict[str, Any]
     if frame.holds(place):
@@ -126,6 +135,8 @@ def _draw_place(axes: Axes, place: Place, frame: Frame, how: Style) -> None:
         look = {"color": how.colour, "markeredgecolor": "white", "markeredgewidth": 0.8}
     else:
         look = {"color": "white", "markeredgecolor": how.colour, "markeredgewidth": 1.4, "clip_on": False}
+    if aside:
+        look["transform"] = offset_copy(axes.transData, axes.get_figure(), x=aside, units="points")
     axes.plot(x, y, marker=how.marker, markersize=8.5, linestyle="none", zorder=4, **look)
 
 
