@@ -19,6 +19,7 @@ TITLES = {
     "smse": "SMSE",
     "msll_gaussian": "MSLL",
     "total_seconds": "time",
+    "processor_seconds": "processor time",
     "fit_processor_seconds": "processor time of the fit",
     "peak_memory_gb": "peak memory [GB]",
     "bound": "final bound a training row",
@@ -38,6 +39,7 @@ TITLES = {
 }
 SHORT = {
     "total_seconds": "time [s]",
+    "processor_seconds": "processor [s]",
     "fit_processor_seconds": "processor [s]",
     "var_log_bias": "mean log ratio",
     "latent_var": "share",

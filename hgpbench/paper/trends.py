@@ -93,10 +93,13 @@ def drop(quantity: str, base: str, parameter: str, value: float, low: float, hig
 
 
 def quicker(base: str, parameter: str, limit: float) -> Criterion:
-    """The time at the smallest value is at most ``limit`` times that at the largest."""
-    words = f"time of {called(base)} at the smallest {parameter} at most {limit:g} times that at the largest"
+    """The processor time at the smallest value is at most ``limit`` times that at the largest."""
+    words = (
+        f"processor time of {called(base)} at the smallest {parameter} at most {limit:g} times that at the "
+        "largest"
+    )
     return _of_sweep(
-        words, "total_seconds", base, lambda sweep, mean: mean({sweep[0]: 1, sweep[-1]: -limit}, 0)
+        words, "processor_seconds", base, lambda sweep, mean: mean({sweep[0]: 1, sweep[-1]: -limit}, 0)
     )
 
 

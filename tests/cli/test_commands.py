@@ -92,6 +92,21 @@ def test_lines_of_other_code_are_told_and_not_mixed(smoke: Path, invoke: Invoke)
     assert {line.record.code for line in ledger.read(path) if line.label == "gp"} != {"0" * 64}
 
 
+def test_lines_make_a_page(smoke: Path, invoke: Invoke) -> None:
+    invoke("export", str(smoke / "results"), "docs/runs")
+    made = invoke(
+        "report", "docs/runs", "--page", "docs/page.md", "--mixed"
+    )  # of a tree with changes, or not
+    assert made.exit_code == 0, made.output
+    text = Path("docs/page.md").read_text(encoding="utf-8")
+    assert "## smoke: Every model on a small problem" in text
+    assert "`hgpbench report docs/runs --page docs/page.md`" in text
+    refused = invoke("report", str(smoke / "results"), "--page", "page.md")
+    assert refused.exit_code == 2
+    assert "--page is made of a folder of lines" in refused.output
+    assert not Path("page.md").exists()
+
+
 def test_a_report_is_printed_and_written(smoke: Path, invoke: Invoke) -> None:
     result = invoke("report", str(smoke / "results"), "--plot", "--html", "--out", "told")
     assert result.exit_code == 0

@@ -18,7 +18,15 @@ from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.digest import NOISE_QUANTILES, Digest, compute
 from tests.report.conftest import Fake, Results
 
-NO_FACTS = ("total_seconds", "fit_processor_seconds", "peak_memory_gb", "noise_tail", "trace", "elbo")
+NO_FACTS = (
+    "total_seconds",
+    "processor_seconds",
+    "fit_processor_seconds",
+    "peak_memory_gb",
+    "noise_tail",
+    "trace",
+    "elbo",
+)
 Numbers = Mapping[str, Any]  # quantity -> value, or one value per seed; besides trace and elbo
 
 
@@ -73,7 +81,8 @@ def record(entry: Entry, about: dict[str, Any], values: Numbers, rows: tuple[int
         timings={
             "fit_wall": values.get("total_seconds", 1.0),
             "predict_wall": 0.0,
-            "fit_cpu": values.get("fit_processor_seconds", 1.0),
+            "fit_cpu": values.get("processor_seconds", values.get("fit_processor_seconds", 1.0)),
+            "predict_cpu": 0.0,
         },
         peak_memory=int(values["peak_memory_gb"] * 1e9) if "peak_memory_gb" in values else None,
         fit={"elbo": values.get("elbo")},

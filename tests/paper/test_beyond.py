@@ -57,12 +57,12 @@ def test_the_floor_of_a_known_truth(make) -> None:
 
 def test_our_settings_against_the_papers(make) -> None:
     models = {
-        "dvshgp": {"smse": 0.1, "total_seconds": 1.0},
-        "dvshgp-paper": {"smse": 0.2, "total_seconds": 4.0},
+        "dvshgp": {"smse": 0.1, "processor_seconds": 1.0},
+        "dvshgp-paper": {"smse": 0.2, "processor_seconds": 4.0},
     }
     (found,) = said(make("protein", models), "With our settings")
     assert "dvshgp has SMSE 0.1000 (paper's 0.2000)" in found
-    assert "in 0.25 times the time (n = 3)" in found
+    assert "in 0.25 times the processor time (n = 3)" in found
     assert said(make("protein", {"dvshgp": {}}, planned=("dvshgp-paper",)), "With our settings") == []
 
 

@@ -15,6 +15,7 @@ MEAN = {
     "smse": 1.0,
     "msll_gaussian": 0.0,
     "total_seconds": 0.001,
+    "processor_seconds": 0.001,
     "noise_var": 1.0,
     "noise_spread": 0.0,
     "noise_tail": 0.0,
