@@ -105,9 +105,18 @@ def left_in_file(model: BaseEstimator, X: Stored, y: ArrayLike) -> tuple[Array, 
 
 def scaled(X: Array | FileRows, scaling: Scaling) -> Array:
     """The scaled inputs: in memory where they come from there, and in a file where they come from one."""
-    if isinstance(X, FileRows):
+    if isinstance(X, FileRows | np.memmap):
         return mapped((scaling.inputs(X[rows]) for rows in chunks(len(X))), X.shape)
     return scaling.inputs(X)
+
+
+def kept(X: Array | FileRows, rows: Index) -> Array:
+    """``X[rows]``, for ascending numbers: in memory where they come from there, and in a file else."""
+    if not isinstance(X, FileRows):
+        return X[rows]
+    ends = np.searchsorted(rows, [part.stop for part in chunks(len(X))])
+    parts = zip(chunks(len(X)), np.split(rows, ends[:-1]), strict=True)
+    return mapped((X[part][some - part.start] for part, some in parts), (len(rows), X.shape[1]))
 
 
 def mapped(blocks: Iterable[Array], shape: tuple[int, int]) -> Array:

@@ -10,6 +10,8 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 ``explained_``     share of the variance of some training rows that the mean explains: a search may converge
                    and have found nothing, so this is no outcome of it; ``fit`` warns where it is nothing
 ``n_iter_``, ``n_evaluations_``, ``jitter_``   iterations, evaluations, relative jitter of the last Cholesky
+``n_copies_``      training rows that were left out as copies of others; what belongs to rows, as ``labels_``,
+                   and the bound are those of the others, in their order; models with a kernel
 ``starts_``        first values that were tried, the best first: ``lengthscale`` in terms of sqrt(d)/2
                    standard deviations, ``noise`` as a share of the variance of y, the ``bound`` there and
                    the one ``climbed`` to, of scaled y, on a sample of the rows where they are many
@@ -23,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import ClassVar, Literal, ParamSpec, Self, overload
+from typing import ClassVar, Literal, ParamSpec, Self, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +35,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hgpbench.columns import Array, moments
 from hgpbench.errors import CopiedRows, NoBetterThanTheMean
-from hgpbench.fitting.filerows import is_stored, left_in_file
+from hgpbench.fitting.checks import check_choice
+from hgpbench.fitting.filerows import is_stored, kept, left_in_file
 from hgpbench.fitting.kernels import AUTO, PARAMETERS, Densities, best, choose, families_of
 from hgpbench.fitting.threads import blas_threads
 from hgpbench.fitting.values import Values, learned
@@ -53,8 +56,20 @@ JUDGED_ROWS = 500
 NOTHING = 0.01
 """Share of the variance that is nothing: on pure noise a fit explains about as much."""
 
+Copies = Literal["once", "each"]
+COPIES: tuple[Copies, ...] = get_args(Copies)
+MANY_COPIES = 0.1
+"""Share of the rows beyond which copies are learned from once, unless asked otherwise."""
 FEW_COPIES = 0.01
 """Share of the rows that may be copies without a word."""
+ONCE = (
+    "they are learned from once, as another measurement hardly ever agrees to the last digit: copies='each' "
+    "if these did"
+)
+EACH = (
+    "each counts as an observation, and the noise there is called too small. Leave them out, by copies='once' "
+    "where there is such, unless the same target was measured again"
+)
 
 TINY = float(np.finfo(float).tiny)
 
@@ -114,8 +129,8 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
         """Learn from ``X`` (n, d) and ``y`` (n,); ``callback(step, total, bound)`` hears each step."""
         inputs, target = self._validated(X, y)
         self._check_params()
+        inputs, target = self._observed(inputs, target)
         self._check_size(*inputs.shape)
-        self._beware(inputs, target)
         self._choose_kernels(inputs, target)
         self._scaling = _scaling_of(inputs, target, standardize=self.standardize)
         self._square = self._matrix_size(len(target))
@@ -125,17 +140,24 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
                 self._judge(inputs, target)
         return self
 
-    def _beware(self, X: Array, y: Array) -> None:
-        """Warn of copies of rows where they are many, for models that learn a noise."""
-        copies = len(y) - len(observed(X, y))
-        if hasattr(self, "kernel") and copies > FEW_COPIES * len(y):
+    def _observed(self, X: Array, y: Array) -> tuple[Array, Array]:
+        """The rows to learn from; a word about copies, where they are many and the model learns a noise."""
+        if not hasattr(self, "kernel"):
+            return X, y
+        asked, rows = getattr(self, "copies", "each"), observed(X, y)
+        if asked is not None:
+            check_choice("copies", asked, COPIES)
+        copies = len(y) - len(rows)
+        once = copies > MANY_COPIES * len(y) if asked is None else asked == "once"
+        self.n_copies_ = copies if once else 0
+        if copies > FEW_COPIES * len(y):
+            done = ONCE if once else EACH
             warnings.warn(
-                f"{copies:,} of {len(y):,} training rows are copies of others, target and all; each counts "
-                "as an observation, and the noise there is called too small. Leave them out, unless the "
-                "same target was measured again",
+                f"{copies:,} of {len(y):,} training rows are copies of others, target and all; {done}",
                 CopiedRows,
                 stacklevel=3,
             )
+        return (kept(X, rows), y[rows]) if self.n_copies_ else (X, y)
 
     def _judge(self, X: Array, y: Array) -> None:
         """Say how much of the training rows the fit explains, and warn where that is nothing."""

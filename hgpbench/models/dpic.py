@@ -24,7 +24,7 @@ from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.pic import POSITIVE, Blocks
 from hgpbench.gp.tasks import Run
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 from hgpbench.repeated import observed
 
@@ -80,6 +80,10 @@ class DPIC(Estimator):
         Cluster of Dask on whose workers the blocks are, in up to 16 bundles, instead of threads: its address,
         "local:N" for N workers here, or a Client of ``dask.distributed``. It changes no bit of the result,
         and no model file says where it was.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -128,6 +132,7 @@ class DPIC(Estimator):
         noise_floor: bool = True,
         n_jobs: int | None = None,
         cluster: Any = None,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -143,6 +148,7 @@ class DPIC(Estimator):
         self.noise_floor = noise_floor
         self.n_jobs = n_jobs
         self.cluster = cluster
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

@@ -26,7 +26,7 @@ from hgpbench.fitting.placement import n_points
 from hgpbench.fitting.ridge import MEAN_KINDS, MeanFunction, MeanKind
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.threads import allowed_cores
-from hgpbench.models.base import Array, Callback, Estimator, refusing
+from hgpbench.models.base import Array, Callback, Copies, Estimator, refusing
 from hgpbench.prediction import Prediction
 
 EXPERT_SIZE, ALONE = 500, 1_000  # rows of an expert by default, and up to which one has all of them
@@ -113,6 +113,10 @@ class DVSHGP(Estimator):
         says where it was.
     snapshot_every : float, default=180
         Seconds between two snapshots of the experts on a cluster: what the loss of a worker repeats at most.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -181,6 +185,7 @@ class DVSHGP(Estimator):
         n_jobs: int | None = None,
         cluster: Any = None,
         snapshot_every: float = SNAPSHOT_EVERY,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -204,6 +209,7 @@ class DVSHGP(Estimator):
         self.n_jobs = n_jobs
         self.cluster = cluster
         self.snapshot_every = snapshot_every
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

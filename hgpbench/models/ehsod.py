@@ -28,7 +28,7 @@ from hgpbench.gp.kernels import Family
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.scatter import MEAN_LOG_CHI2
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 from hgpbench.scaling import is_constant
 
@@ -70,6 +70,10 @@ class EHSoD(Estimator):
         one with which a smaller fit predicts left-out training rows best.
     noise_kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of g, likewise.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -111,6 +115,7 @@ class EHSoD(Estimator):
         n_restarts: int = N_RESTARTS,
         kernel: Choice = "se",
         noise_kernel: Choice = "se",
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -122,6 +127,7 @@ class EHSoD(Estimator):
         self.n_restarts = n_restarts
         self.kernel = kernel
         self.noise_kernel = noise_kernel
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

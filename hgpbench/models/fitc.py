@@ -7,7 +7,7 @@ from hgpbench.fitting.checks import check_at_least, check_jobs, check_optional
 from hgpbench.fitting.collapsed import fit_from_grid
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import N_RESTARTS, told
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
 JUDGED_ROWS = 20_000  # training rows whose residuals suffice
@@ -43,6 +43,10 @@ class FITC(Estimator):
         that large, nothing is added.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -78,6 +82,7 @@ class FITC(Estimator):
         kernel: Choice = "se",
         noise_floor: bool = True,
         n_jobs: int | None = None,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -87,6 +92,7 @@ class FITC(Estimator):
         self.kernel = kernel
         self.noise_floor = noise_floor
         self.n_jobs = n_jobs
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

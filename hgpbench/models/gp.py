@@ -11,7 +11,7 @@ from hgpbench.fitting.start import N_RESTARTS, SAMPLE, Start, grid, neighbourhoo
 from hgpbench.gp.exact import POSITIVE, ExactProblem
 from hgpbench.gp.optim import lbfgs
 from hgpbench.gp.params import Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator, refusing
+from hgpbench.models.base import Array, Callback, Copies, Estimator, refusing
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 5_000
@@ -34,6 +34,10 @@ class ExactGP(Estimator):
     kernel : {"se", "matern12", "matern32", "matern52", "auto"}, default="se"
         Kernel of f: squared exponential, or Matern with nu = 1/2 (the roughest), 3/2 or 5/2; "auto" for the
         one with which a smaller fit predicts left-out training rows best.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -65,12 +69,14 @@ class ExactGP(Estimator):
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
         kernel: Choice = "se",
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
         self.max_iter = max_iter
         self.n_restarts = n_restarts
         self.kernel = kernel
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

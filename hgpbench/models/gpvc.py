@@ -11,7 +11,7 @@ from hgpbench.fitting.checks import check_at_least, check_choice
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.values import Values
 from hgpbench.gp.gpz import Kind
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
 
@@ -46,6 +46,10 @@ class GPVC(Estimator):
     n_restarts : int, default=3
         Of the authors' first values and a grid of others, how many of the best are climbed from for some
         iterations; the best of all goes on. 0 for the best as it is.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -82,6 +86,7 @@ class GPVC(Estimator):
         heteroscedastic: bool = True,
         max_iter: int = 100,
         n_restarts: int = N_RESTARTS,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -91,6 +96,7 @@ class GPVC(Estimator):
         self.heteroscedastic = heteroscedastic
         self.max_iter = max_iter
         self.n_restarts = n_restarts
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

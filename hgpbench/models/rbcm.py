@@ -24,7 +24,7 @@ from hgpbench.fitting.values import Values
 from hgpbench.gp.exact import POSITIVE, ExactPosterior
 from hgpbench.gp.optim import OptimResult, lbfgs
 from hgpbench.gp.params import Bound, Layout, objective
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
 WORTH_WORKERS = 1e11  # flops, some seconds of a core, below which processes would take longer to start
@@ -81,6 +81,10 @@ class RBCM(Estimator):
         Cluster of Dask whose workers own the experts, instead of processes: its address, "local:N" for N
         workers here, or a Client of ``dask.distributed``. It changes no bit of the result, and no model file
         says where it was.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -128,6 +132,7 @@ class RBCM(Estimator):
         max_memory: int | str | None = None,
         n_jobs: int | None = None,
         cluster: Any = None,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -145,6 +150,7 @@ class RBCM(Estimator):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.cluster = cluster
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

@@ -24,7 +24,7 @@ from hgpbench.fitting.placement import inducing_points
 from hgpbench.fitting.start import N_RESTARTS, Start, told
 from hgpbench.gp.stochastic import Method
 from hgpbench.gp.tasks import Run
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
 FIRST_STEPS = 30  # of L-BFGS on the sample: enough for a guess
@@ -70,6 +70,10 @@ class SVGP(Estimator):
         one with which a smaller fit predicts left-out training rows best.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -114,6 +118,7 @@ class SVGP(Estimator):
         n_restarts: int = N_RESTARTS,
         kernel: Choice = "se",
         n_jobs: int | None = None,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -130,6 +135,7 @@ class SVGP(Estimator):
         self.n_restarts = n_restarts
         self.kernel = kernel
         self.n_jobs = n_jobs
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

@@ -27,7 +27,7 @@ from hgpbench.fitting.vshgp import first_values
 from hgpbench.gp import vshgp
 from hgpbench.gp.stochastic import Method
 from hgpbench.gp.tasks import Run
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
 LENGTHS = ("initial_lengthscale_f", "initial_lengthscale_g")
@@ -86,6 +86,10 @@ class SVSHGP(Estimator):
         Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -135,6 +139,7 @@ class SVSHGP(Estimator):
         kernel: Choice = "se",
         noise_kernel: Choice = "se",
         n_jobs: int | None = None,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -155,6 +160,7 @@ class SVSHGP(Estimator):
         self.kernel = kernel
         self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

@@ -7,7 +7,7 @@ from hgpbench.fitting.checks import check_at_least, check_jobs
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import INDUCING, Problem
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
 MOST_ROWS = 3_000
@@ -34,6 +34,10 @@ class VHGP(Estimator):
         Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
 
@@ -64,6 +68,7 @@ class VHGP(Estimator):
         kernel: Choice = "se",
         noise_kernel: Choice = "se",
         n_jobs: int | None = None,
+        copies: Copies | None = None,
         standardize: bool = True,
     ) -> None:
         self.max_iter = max_iter
@@ -71,6 +76,7 @@ class VHGP(Estimator):
         self.kernel = kernel
         self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
+        self.copies = copies
         self.standardize = standardize
 
     def _check_params(self) -> None:

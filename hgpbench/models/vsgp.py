@@ -6,7 +6,7 @@ from hgpbench.fitting.checks import check_at_least, check_jobs, check_optional
 from hgpbench.fitting.collapsed import fit_from_grid
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import N_RESTARTS, told
-from hgpbench.models.base import Array, Callback, Estimator
+from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
 
@@ -32,6 +32,10 @@ class VSGP(Estimator):
         one with which a smaller fit predicts left-out training rows best.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -64,6 +68,7 @@ class VSGP(Estimator):
         n_restarts: int = N_RESTARTS,
         kernel: Choice = "se",
         n_jobs: int | None = None,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -72,6 +77,7 @@ class VSGP(Estimator):
         self.n_restarts = n_restarts
         self.kernel = kernel
         self.n_jobs = n_jobs
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

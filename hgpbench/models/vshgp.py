@@ -11,7 +11,7 @@ from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.placement import inducing_points, n_points
 from hgpbench.fitting.start import N_RESTARTS, told
 from hgpbench.fitting.vshgp import Optimizer, Problem
-from hgpbench.models.base import Array, Callback, Estimator, refusing
+from hgpbench.models.base import Array, Callback, Copies, Estimator, refusing
 from hgpbench.prediction import Prediction
 
 LENGTHS = ("initial_lengthscale_f", "initial_lengthscale_g")
@@ -56,6 +56,10 @@ class VSHGP(Estimator):
         Kernel of g, likewise.
     n_jobs : int or None, default=None
         Threads; their number changes no bit of the result. None for as many as BLAS may use.
+    copies : {"once", "each"} or None, default=None
+        Training rows that agree in inputs and target, where targets are so fine that this is no chance:
+        "once" to learn from them once, "each" for as many observations as there are rows, as in the paper.
+        None for once where they are more than a tenth of the rows.
     standardize : bool, default=True
         Standardise the inputs and the target first; otherwise the prior mean of f is zero as given.
     random_state : int or None, default=None
@@ -101,6 +105,7 @@ class VSHGP(Estimator):
         kernel: Choice = "se",
         noise_kernel: Choice = "se",
         n_jobs: int | None = None,
+        copies: Copies | None = None,
         standardize: bool = True,
         random_state: int | None = None,
     ) -> None:
@@ -115,6 +120,7 @@ class VSHGP(Estimator):
         self.kernel = kernel
         self.noise_kernel = noise_kernel
         self.n_jobs = n_jobs
+        self.copies = copies
         self.standardize = standardize
         self.random_state = random_state
 

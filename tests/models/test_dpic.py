@@ -136,7 +136,14 @@ def test_copies_of_rows_do_not_have_other_measurements_called_impossible(kernel:
     y = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=400)
     rows = np.r_[np.arange(300), rng.integers(0, 300, size=100)]
     Xs, ys = np.r_[X[300:], X[:10]], np.r_[y[300:], y[:10] + 0.4 * rng.normal(size=10)]
-    size = {"n_blocks": 3, "n_inducing": 20, "kernel": kernel, "max_iter": 60, "random_state": 0}
+    size = {
+        "n_blocks": 3,
+        "n_inducing": 20,
+        "kernel": kernel,
+        "max_iter": 60,
+        "copies": "each",
+        "random_state": 0,
+    }
     model = DPIC(**size).fit(X[rows], y[rows])
     published = DPIC(**size, noise_floor=False).fit(X[rows], y[rows])
     assert model.noise_var_ == published.noise_var_ < 1e-6

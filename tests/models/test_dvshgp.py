@@ -253,7 +253,7 @@ def test_no_row_is_called_almost_free_of_noise() -> None:
     """Rows that lie on a line by chance, say copies of each other, do not have others believed to."""
     X, y = draw(300)
     rows = np.r_[np.arange(300), np.repeat(np.arange(40), 5)]  # forty of them six times
-    copied = {"n_experts": 2, "n_inducing_f": 120, "n_inducing_g": 60, "random_state": 0}
+    copied = {"n_experts": 2, "n_inducing_f": 120, "n_inducing_g": 60, "copies": "each", "random_state": 0}
     without = DVSHGP(**copied, noise_floor=0.0).fit(X[rows], y[rows])
     model = DVSHGP(**copied).fit(X[rows], y[rows])
     assert without.noise_floor_ == 0.0

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from hgpbench.errors import CopiedRows, NoBetterThanTheMean
-from hgpbench.models import DVSHGP, VSGP, Linear, Mean
+from hgpbench.errors import NoBetterThanTheMean
+from hgpbench.models import VSGP, Linear, Mean
 from tests.models.zoo import draw
 
 
@@ -39,19 +39,3 @@ def test_a_model_that_ignores_its_inputs_by_design_is_not_judged():
         warnings.simplefilter("error")
         model = Mean().fit(*draw(30))
     assert not hasattr(model, "explained_")
-
-
-def test_copies_of_rows_are_told_and_measurements_of_a_coarse_target_are_not_taken_for_them():
-    X, y = draw(100)
-    rows = np.r_[np.arange(100), np.repeat(np.arange(5), 4)]
-    model = DVSHGP(optimizer="natural(n_passes=2)", random_state=0)
-    with pytest.warns(
-        CopiedRows, match=r"^20 of 120 training rows are copies of others, target and all; each "
-    ):
-        model.fit(X[rows], y[rows])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Linear().fit(X[rows], y[rows])  # learns no noise from them
-        model.fit(X, y)
-        model.fit(X[rows], np.round(y[rows]))
-        model.fit(X[rows], y[rows] + 1e-9 * np.arange(120))
