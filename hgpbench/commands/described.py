@@ -26,6 +26,7 @@ class Described:
     defaults: dict[str, Any]  # of its parameters but the seed
     needs: tuple[str, ...]  # modules of others
     extra: str  # of hgpbench, that brings them
+    most_rows: int | None = None  # beyond which it refuses
 
     @property
     def missing(self) -> list[str]:
@@ -113,7 +114,13 @@ def _described(name: str, kinds: Kinds) -> Described:
         defaults=_defaults(kinds),
         needs=_attribute(kinds, "needs") or (),
         extra=_attribute(kinds, "extra") or "",
+        most_rows=_constant(kinds[0][0], "MOST_ROWS"),
     )
+
+
+def _constant(of: Module, name: str) -> Any:
+    """The value of a constant of a module; None where it has none."""
+    return of.value(of.constants[name]) if name in of.constants else None
 
 
 def _attribute(kinds: Kinds, name: str) -> Any:

@@ -32,7 +32,8 @@ def models(name: str | None, results: Path) -> list[dict[str, Any]]:
 
     model = listings.found(name)
     measured = costs.measured(name, model.defaults, results)
-    return [{**_model(model), "measured": [asdict(each) for each in measured]}]
+    reckoned = [{"rows": rows, "seconds": told} for rows, told in listings.reckoned(model).items()]
+    return [{**_model(model), "reckoned": reckoned, "measured": [asdict(each) for each in measured]}]
 
 
 def _model(model: Described) -> dict[str, Any]:

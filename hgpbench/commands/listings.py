@@ -18,6 +18,8 @@ COST = (
     "Cost: "  # how the paragraph of a docstring begins that says it; docstrings are no part of a run's code
 )
 
+RECKONED_ROWS, RECKONED_INPUTS = (1_000, 10_000, 100_000), 10  # of the fits whose time is reckoned
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -58,7 +60,8 @@ def models(name: str | None, results: Path) -> str:
         return "\n\n".join(map(_model, described.models().values()))
     model = found(name)
     paragraphs = [each for each in model.paragraphs if not each.startswith(COST)]
-    return "\n".join([_model(model), _measured(model, results), "", "\n\n".join(paragraphs)])
+    told = [_model(model), _reckoned(model), _measured(model, results)]
+    return "\n".join([*told, "", "\n\n".join(paragraphs)])
 
 
 def found(name: str) -> Described:
@@ -73,6 +76,15 @@ def cost(model: Described) -> str | None:
     """What a model costs, in its own words."""
     told = [each[len(COST) :] for each in model.paragraphs if each.startswith(COST)]
     return " ".join(told[0].split()) if told else None
+
+
+def reckoned(model: Described) -> dict[int, float]:
+    """Seconds that a fit at the defaults should take on this machine, by its rows; at sizes it accepts."""
+    from hgpbench.bench import effort
+
+    sizes = [rows for rows in RECKONED_ROWS if model.most_rows is None or rows <= model.most_rows]
+    guessed = {rows: effort.seconds(model.name, model.defaults, rows, RECKONED_INPUTS) for rows in sizes}
+    return {rows: seconds for rows, seconds in guessed.items() if seconds is not None}
 
 
 def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
@@ -107,6 +119,15 @@ def _model(model: Described) -> str:
     if told := cost(model):
         lines.append(f"    cost: {told}")
     return "\n".join(lines)
+
+
+def _reckoned(model: Described) -> str:
+    """What a fit at the defaults should take, by the arithmetic of the model."""
+    told = [f"{rows:,} rows {units.show_seconds(seconds)}" for rows, seconds in reckoned(model).items()]
+    return (
+        f"    reckoned: a fit at the defaults, {RECKONED_INPUTS} inputs, one thread of this machine: "
+        f"{', '.join(told)}; within a factor of three or so"
+    )
 
 
 def _measured(model: Described, results: Path) -> str:

@@ -6,9 +6,10 @@ cdf, quantiles and CRPS. Everything that a user sees is in the user's units, how
 
 ``elbo_``          the bound (or evidence) of the training targets, a log density of y; models that have one
 ``trace_``         (k, 3): iteration, seconds since the start, bound
-``outcome_``       how the optimiser ended, of ``gp.optim.Outcome``
-``explained_``     share of the variance of some training rows that the mean explains: a search may converge
-                   and have found nothing, so this is no outcome of it; ``fit`` warns where it is nothing
+``outcome_``       how the optimiser ended, of ``gp.optim.Outcome``, and "no better than the mean" behind it
+                   where it has found nothing: a search may converge all the same
+``explained_``     share of the variance of some training rows that the mean explains; ``fit`` warns where it
+                   is nothing
 ``n_iter_``, ``n_evaluations_``, ``jitter_``   iterations, evaluations, relative jitter of the last Cholesky
 ``n_copies_``      training rows that were left out as copies of others; what belongs to rows, as ``labels_``,
                    and the bound are those of the others, in their order; models with a kernel
@@ -55,6 +56,8 @@ JUDGED_ROWS = 500
 
 NOTHING = 0.01
 """Share of the variance that is nothing: on pure noise a fit explains about as much."""
+NO_BETTER = "no better than the mean"
+"""What is said of such a fit, behind how its search ended."""
 
 Copies = Literal["once", "each"]
 COPIES: tuple[Copies, ...] = get_args(Copies)
@@ -117,6 +120,7 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
     """Whether inputs may stay in an HDF5 file, from which they are read by blocks."""
     standardize: bool = True
     kernel_: KernelName  # of models that have one
+    outcome_: str  # of models that search
     _square: int | None = None  # see ``_matrix_size``
 
     def set_params(self, **params: object) -> Self:
@@ -163,8 +167,10 @@ class Estimator(RegressorMixin, BaseEstimator, ABC):
         """Say how much of the training rows the fit explains, and warn where that is nothing."""
         self.explained_ = self._explained(X, y)
         if self.explained_ <= NOTHING:
+            if hasattr(self, "outcome_"):
+                self.outcome_ = f"{self.outcome_}, {NO_BETTER}"
             warnings.warn(
-                f"{type(self).__name__} is no better than the mean: it explains "
+                f"{type(self).__name__} is {NO_BETTER}: it explains "
                 f"{100 * self.explained_:.1f} % of the variance of its own training rows; either the inputs "
                 "say nothing about the target, or the fit went wrong",
                 NoBetterThanTheMean,

@@ -15,6 +15,7 @@ def test_noise_is_no_better_than_the_mean():
     with pytest.warns(NoBetterThanTheMean, match=r"VSGP is no better than the mean: it explains -?0\.\d %"):
         model = VSGP(5, max_iter=100, random_state=0).fit(rng.normal(size=(2000, 1)), rng.normal(size=2000))
     assert abs(model.explained_) < 0.01
+    assert model.outcome_ == "converged, no better than the mean"
 
 
 @pytest.mark.parametrize("standardize", [True, False])
@@ -24,6 +25,7 @@ def test_what_explains_something_is_silent(standardize):
         warnings.simplefilter("error")
         model = VSGP(10, max_iter=20, standardize=standardize, random_state=0).fit(X, y)
     assert 0.5 < model.explained_ < 1.0
+    assert model.outcome_ in {"converged", "limit reached"}
 
 
 def test_the_share_is_that_of_some_rows_in_any_units():
