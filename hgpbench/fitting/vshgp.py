@@ -19,6 +19,7 @@ from hgpbench.fitting.collapsed import SparseFit, fit_sparse, search_sparse, sta
 from hgpbench.fitting.start import (
     FLOOR,
     LAM,
+    LONGEST,
     N_RESTARTS,
     Start,
     Tried,
@@ -27,11 +28,12 @@ from hgpbench.fitting.start import (
 )
 from hgpbench.fitting.threads import runner
 from hgpbench.fitting.values import Values
-from hgpbench.gp import recipes, vshgp
+from hgpbench.gp import collapsed, recipes, vshgp
 from hgpbench.gp.kernels import SMOOTH, Families
 from hgpbench.gp.optim import Callback, OptimResult, lbfgs
 from hgpbench.gp.params import Layout, objective
 from hgpbench.gp.posterior import Posterior
+from hgpbench.gp.process import Process
 from hgpbench.gp.scatter import MEAN_LOG_CHI2
 from hgpbench.prediction import Prediction
 
@@ -200,7 +202,11 @@ def _levelled(values: Values, X: Array, y: Array, memory: vshgp.Workspace) -> Ar
 def _fit_log_residuals(
     X: Array, y: Array, f: SparseFit, Xu: Array, n_restarts: int, memory: vshgp.Workspace
 ) -> tuple[SparseFit, float, int]:
-    """The best of some sparse GPs on the centred log squared residuals, their mean, evaluations used."""
+    """The best of some sparse GPs on the centred log squared residuals, their mean, evaluations used.
+
+    They leave g without the inputs along which it varies little: its lengthscales there are thousands, where
+    F_V has no slope left to bring them back by. So none is longer than the longest of the grid.
+    """
     run, family = memory.run, memory.families.g
     mu, s2 = f.posterior.moments(X, run=run)
     squares = np.maximum((y - mu) ** 2 + s2, FLOOR * np.var(y))
@@ -211,4 +217,6 @@ def _fit_log_residuals(
     trials = [trial._replace(values=trial.values | {"Xm": Xu}) for trial in noise_grid(X, SCATTER)]
     start = search_sparse("vfe", X, z, trials, n_restarts=n_restarts, held=held, run=run, family=family)
     g = fit_sparse("vfe", X, z, start.values, max_iter=STEPS, held=held, run=run, family=family)
-    return g, mean, start.evaluations + g.result.evaluations
+    values = g.values | {"ell": np.minimum(g.values["ell"], LONGEST * guess(X, y)["ell"])}
+    posterior = collapsed.posterior(values, X, z, Process(len(X), len(Xu), run, family), "vfe")
+    return replace(g, values=values, posterior=posterior), mean, start.evaluations + g.result.evaluations

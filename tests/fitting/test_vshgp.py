@@ -8,6 +8,7 @@ from hgpbench.data.source import open_source
 from hgpbench.data.split import Split
 from hgpbench.fitting import authors
 from hgpbench.fitting.placement import inducing_points
+from hgpbench.fitting.start import LONGEST, guess
 from hgpbench.fitting.vshgp import Problem, first_values
 from hgpbench.gp import vshgp
 from hgpbench.models import VHGP, VSGP
@@ -59,6 +60,26 @@ def test_the_start_beats_constant_noise_and_levels_the_residuals():
     assert bound.value > constant.elbo_
     assert abs(float(bound.grads["mu0"])) < 0.01 * len(y)
     assert start.evaluations < 200  # as many as the paper's recipe takes, and cheaper ones
+
+
+def test_no_input_is_lost_to_the_noise_before_it_is_learned(monkeypatch):
+    """Where g hardly follows an input, its lengthscale must start where the bound still has a slope."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 6))
+    y = X[:, 0] + np.exp(-1.5 + X[:, 1]) * rng.normal(size=400)
+    memory, Xm, Xu = vshgp.Workspace(400, 30, 20), inducing_points(X, 30, rng), inducing_points(X, 20, rng)
+
+    def started() -> np.ndarray:
+        values = first_values(
+            X, y, Xm, Xu, memory, np.random.default_rng(0), n_restarts=1, move_inducing=True
+        )
+        return values.values["ell_g"] / guess(X, y)["ell"]
+
+    bounded = started()
+    monkeypatch.setattr("hgpbench.fitting.vshgp.LONGEST", np.inf)
+    found = started()
+    assert found.max() > 100.0 * LONGEST
+    assert_allclose(bounded, np.minimum(found, LONGEST), rtol=1e-12)
 
 
 def test_noise_that_vanishes_somewhere_is_no_reason_to_fail(monkeypatch):

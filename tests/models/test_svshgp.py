@@ -84,9 +84,9 @@ def test_threads_change_no_bit():
 def test_mixed_precision_is_close():
     X, y = draw(400)
     found, expected = (
-        SVSHGP(**SIZE, max_iter=100, precision=precision).fit(X, y) for precision in ("mixed", "double")
+        SVSHGP(**SIZE, max_iter=300, precision=precision).fit(X, y) for precision in ("mixed", "double")
     )
-    assert found.elbo_ == pytest.approx(expected.elbo_, abs=1.0)
+    assert found.elbo_ == pytest.approx(expected.elbo_, abs=0.5)
     difference = found.predict(X) - expected.predict(X)
     assert np.sqrt(np.mean(difference**2)) < 0.01 * np.std(y)
 
