@@ -70,8 +70,8 @@ ONCE = (
     "if these did"
 )
 EACH = (
-    "each counts as an observation, and the noise there is called too small. Leave them out, by copies='once' "
-    "where there is such, unless the same target was measured again"
+    "each counts as an observation, and the noise there is called too small. Leave them out (copies='once'), "
+    "unless the same target was measured again"
 )
 
 TINY = float(np.finfo(float).tiny)
