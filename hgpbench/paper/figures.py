@@ -64,10 +64,11 @@ def wanted(experiments: Sequence[Experiment]) -> dict[str, tuple[str, ...]]:
 
 def heading(experiment: Experiment) -> str:
     """What a picture says of itself: its experiment and size, and how this departs from the paper's."""
+    other = [each.words for each in departures(experiment)]
     rows = sorted({record.n_train for record in experiment.finished if record.n_train is not None})
-    size = f", {' and '.join(f'{count:,}' for count in rows)} training rows" if rows else ""
-    other = "; ".join(each.words for each in departures(experiment))
-    return f"{experiment.name}{size}{f' ({other})' if other else ''}"
+    told = any("training rows" in words for words in other)
+    size = [] if told else [f"{' and '.join(f'{count:,}' for count in rows)} training rows"]
+    return f"{experiment.name}: {'; '.join([*size, *other])}" if rows else experiment.name
 
 
 def table(experiments: Sequence[Experiment], drawn: Sequence[str], folder: str) -> Table:
