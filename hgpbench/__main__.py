@@ -1,11 +1,11 @@
 """Entry point of ``hgpbench`` and ``python -m hgpbench``."""
 
-import signal
 import sys
-from types import FrameType
 
-from hgpbench.errors import Stopped
-
+# Until ``main`` has said what an interrupt should do, it is a traceback; so nothing that takes time comes
+# before, and signal itself takes some: what lies below it is built into Python.
+_signal = __import__("_signal")
+SIGNALS = {_signal.SIGINT: "SIGINT", _signal.SIGTERM: "SIGTERM"}
 EXIT_INTERRUPTED = 130
 
 
@@ -13,14 +13,16 @@ def main() -> None:
     """The command line; an interrupt at any moment is one line and an exit code of its own."""
     arrived: list[str] = []
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        for kind in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(kind, signal.SIG_IGN)  # we are on our way
-        arrived.append(signal.Signals(number).name)
+    def stop(number: int, frame: object) -> None:
+        for kind in SIGNALS:
+            _signal.signal(kind, _signal.SIG_IGN)  # we are on our way
+        arrived.append(SIGNALS[number])
+        from hgpbench.errors import Stopped
+
         raise Stopped
 
-    for kind in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(kind, stop)
+    for kind in SIGNALS:
+        _signal.signal(kind, stop)
     try:
         from hgpbench.cli import app
 

@@ -64,7 +64,7 @@ def answer(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
         return ('No model could be fitted; the reasons are under "Runs without a score".', *asked.cut)
     best = ranked[0]
     if _msll(best) > -MARGIN:
-        return (_nothing(best), *_warned(experiment, asked), *_cut(asked))
+        return (_nothing(best, ranked), *_warned(experiment, asked), *_cut(asked))
     seen = {row.label: _seen(experiment, row.label) for row in ranked}
     gaps = {row.label: _gap(seen[best.label], seen[row.label]) for row in ranked[1:]}
     ties = [label for label, gap in gaps.items() if gap.is_tie]
@@ -85,7 +85,16 @@ def _msll(row: Row) -> float:
     return row.stats["msll"].mean
 
 
-def _nothing(best: Row) -> str:
+def _nothing(best: Row, rows: list[Row]) -> str:
+    closest = min(rows, key=lambda row: row.stats["smse"].mean)
+    if closest.stats["smse"].mean < 1 - MARGIN:
+        return (
+            "No model gives better densities than the mean and the variance of the target: the best "
+            f"MSLL, of {best.label}, is {numbers.mean_sd(best.stats['msll'])}. Yet {closest.label} explains "
+            f"{100 * (1 - closest.stats['smse'].mean):.0f} % of the variance of new rows (SMSE "
+            f"{numbers.mean_sd(closest.stats['smse'])}): its means can be used, but some rows are far "
+            "outside its intervals: what is odd about them? Filled cells, say?"
+        )
     return (
         f"No model knows more than the mean and the variance of the target: the best, {best.label}, has an "
         f"MSLL of {numbers.mean_sd(best.stats['msll'])}. Either the inputs say nothing about it, or the rows "

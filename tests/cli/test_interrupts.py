@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,28 @@ def test_an_interrupt_while_planning_is_one_line(tmp_path: Path, kind: signal.Si
     _, errors = command.communicate(timeout=40)
     assert errors == f"hgpbench: interrupted by {kind.name}; type the same command to continue\n"
     assert command.returncode == 130
+
+
+@pytest.mark.parametrize("milliseconds", range(20, 320, 25))
+def test_an_interrupt_at_start_is_no_traceback_of_ours(tmp_path: Path, milliseconds: int) -> None:
+    command = subprocess.Popen(
+        [str(Path(sys.executable).with_name("hgpbench")), "models"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(milliseconds / 1000)
+    with suppress(ProcessLookupError):
+        os.killpg(command.pid, signal.SIGINT)
+    _, errors = command.communicate(timeout=60)
+    # Until it has come to us Python itself is starting, and tells of an interrupt in its own way.
+    assert "sys.exit(main())" not in errors
+    if command.returncode not in {0, 1, -signal.SIGINT}:
+        assert command.returncode == 130
+        assert errors == "hgpbench: interrupted by SIGINT; type the same command to continue\n"
 
 
 def test_the_server_does_not_tell_of_interrupts_in_its_imports(tmp_path: Path) -> None:

@@ -61,6 +61,13 @@ def test_a_part_of_the_rows_is_told_as_such(results: Results) -> None:
     assert any(line.startswith("Cost of good: ") and "200 MB at most" in line for line in whole)
 
 
+def test_good_means_with_bad_intervals_are_no_lack_of_knowledge(results: Results) -> None:
+    sure = [Fake("mean", error=1.0, noise=1.0), Fake("sure", error=0.1, noise=1e-4)]
+    first, *_ = said(results, sure)
+    assert first.startswith("No model gives better densities than")
+    assert "Yet sure explains " in first
+
+
 def test_gaps_are_told_from_chance() -> None:
     assert Gap(0.03, 0.02).is_tie
     assert Gap(0.005, 0.0001).is_tie
