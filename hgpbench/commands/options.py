@@ -4,12 +4,14 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hgpbench.cluster import Wanted
 from hgpbench.errors import ConfigError
+
+if TYPE_CHECKING:  # what it imports takes a third of the time of a listing
+    from hgpbench.cluster import Wanted
 
 Repeats = Annotated[
     int | None, typer.Option(min=1, max=1000, help="Seeds 0 to N-1, instead of the config's repeats.")
@@ -79,7 +81,7 @@ def chosen_cluster(
     ca: Path | None,
     cert: Path | None,
     key: Path | None,
-) -> Wanted | None:
+) -> "Wanted | None":
     """The cluster asked for to do runs, if any."""
     wanted = wanted_cluster(address, scheduler_file, ca, cert, key)
     if wanted is not None and jobs != 1:
@@ -91,12 +93,14 @@ def chosen_cluster(
 
 def wanted_cluster(
     address: str | None, scheduler_file: Path | None, ca: Path | None, cert: Path | None, key: Path | None
-) -> Wanted | None:
+) -> "Wanted | None":
     """The cluster asked for, if any."""
     if address is None and scheduler_file is None:
         if ca is not None or cert is not None or key is not None:
             raise ConfigError("--tls-ca, --tls-cert and --tls-key are for a cluster; name it by --cluster")
         return None
+    from hgpbench.cluster import Wanted
+
     wanted = Wanted(address, scheduler_file, ca, cert, key)
     wanted.check()
     return wanted
