@@ -16,6 +16,7 @@ FIRST, GROWTH = 1_500, 5  # training rows of the first round, and how they grow
 CHOOSING_SEEDS = (20, 21)
 FINALISTS = 5  # besides the baselines
 LEAST_ENTRANTS = 2  # in the last round, even where the time is over
+SLACK = 3  # times as long as was expected may a run of the last round take
 SHARE = 0.8  # of the time left that a plan may fill: predictions of time are no better than that
 FEWEST_ROWS = 50  # of a table that can be compared on
 MOST_TEST = 10_000
@@ -43,6 +44,10 @@ class Plan:
     labels: tuple[str, ...]
     seconds: float
     cut: tuple[str, ...]
+
+    def wall(self, left: float, repeats: int) -> float:
+        """What a run may take: the time left, but enough for whoever was chosen, though it be over."""
+        return max(left, SLACK * self.seconds / repeats)
 
 
 def sizes(rows: int) -> tuple[int, int]:
@@ -115,7 +120,7 @@ def final(
     rows = full
     while True:
         sized = params(rows)
-        sure = LEAST_ENTRANTS if rows <= least else 0
+        sure = 1 if rows <= least else 0
         chosen, spent, cut = fitting(ranked, rows, repeats, SHARE * seconds, d, sized, sure)
         if rows <= least or all(label in chosen for label in leaders(ranked, sized)):
             return Plan(rows, tuple(chosen), spent, cut)
@@ -133,7 +138,8 @@ def fitting(
 ) -> tuple[list[str], float, tuple[str, ...]]:
     """Of the models, best first, those whose runs fit into the time, what they take, why not the others.
 
-    So many of the best are ``sure`` to take part, whatever they take: an answer needs somebody.
+    So many of the best are ``sure`` to take part, whatever they take, and then whoever fits in beside the
+    first in twice its time: an answer needs somebody, and to be no baseline for want of time.
     """
     chosen, spent, cut, entrants = list[str](), 0.0, list[str](), 0
     for each in sorted(ranked, key=lambda one: one.label not in BASELINES):  # baselines cost nothing
@@ -143,6 +149,8 @@ def fitting(
         growth = effort.ratio(each.label, (each.params, each.rows), (sized[each.label], rows), d)
         cost = repeats * (each.seconds * growth + OVERHEAD)
         is_entrant = each.label not in BASELINES
+        if is_entrant and sure and not entrants:
+            seconds = max(seconds, spent + 2 * cost)
         if is_entrant and entrants >= FINALISTS and each.rows < rows:
             cut.append(f"{each.label}, behind on {each.rows:,} rows")
         elif spent + cost > seconds and is_entrant and entrants >= sure:

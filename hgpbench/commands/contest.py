@@ -71,7 +71,7 @@ class Contest:
             f"about {show_seconds(max(1.0, plan.seconds / self.parallel))}",
             err=True,
         )
-        self._last(plan.rows, test, list(plan.labels), repeats)
+        self._last(plan.rows, test, list(plan.labels), repeats, plan.wall(self.left, repeats))
 
     def _guessed(self, rows: int) -> list[Result]:
         """The entrants by what they should cost, before anything is known of their scores."""
@@ -95,23 +95,26 @@ class Contest:
         allowed = math.inf if guessed else seconds
         labels, _, cut = halving.fitting(ranked, rows, len(seeds), allowed, self.inputs, given)
         say(f"{', '.join(labels)}: {rows:,} rows, to choose from", err=True)
-        name, wall = f"{self.name}-{rows}", max(LEAST_SECONDS, seconds / 2)
-        self._perform(name, {label: given[label] for label in labels}, rows, test, seeds, wall)
-        results = standings(self.results, name, given, labels, rows)
+        name, wall = f"{self.name}-{rows}", max(LEAST_SECONDS, seconds / 4)
+        going = labels
+        for seed in seeds:  # whoever takes too long does so once
+            self._perform(name, {label: given[label] for label in going}, rows, test, (seed,), wall)
+            done = {each.label for each in standings(self.results, name, given, going, rows)}
+            self.cut += self._unfinished(name, [label for label in going if label not in done], rows)
+            going = [label for label in going if label in done]
+        results = standings(self.results, name, given, going, rows)
         kept = halving.survivors(results)
-        names, done = {each.label for each in kept}, {each.label for each in results}
+        names = {each.label for each in kept}
         self.cut += cut
-        self.cut += self._unfinished(name, [label for label in labels if label not in done], rows)
         self.cut += [f"{each.label}, behind on {rows:,} rows" for each in results if each.label not in names]
         return kept
 
-    def _last(self, rows: int, test: int, labels: list[str], repeats: int) -> None:
+    def _last(self, rows: int, test: int, labels: list[str], repeats: int, wall: float) -> None:
         """The seeds of the report, one after the other: who takes too long with the first does not go on."""
         given = entrants(rows, self.models)
         for seed in range(repeats):
-            wall = max(LEAST_SECONDS, self.left if seed == 0 else self.budget)
             chosen = {label: given[label] for label in labels}
-            self._perform(self.name, chosen, rows, test, (seed,), wall)
+            self._perform(self.name, chosen, rows, test, (seed,), max(LEAST_SECONDS, wall))
             if seed == 0:
                 results = {
                     each.label: each for each in standings(self.results, self.name, given, labels, rows)

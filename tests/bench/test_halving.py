@@ -62,6 +62,15 @@ def test_leaders_that_have_no_time_end_the_choosing() -> None:
     assert {"vsgp", "forest"} <= set(plan.labels)  # the best two, whatever they take
 
 
+def test_where_the_time_is_over_quick_ones_run_beside_the_best() -> None:
+    ranked = sorted(results(-0.9, -0.8, -0.7, -0.6), key=lambda each: each.msll)
+    slow = [Result("vsgp", -0.9, 90.0, 1_500, {}), *ranked[1:]]
+    plan = halving.final(slow, 40_000, 3, 0.0, 4, entrants)
+    assert set(plan.labels) == {"mean", "linear", "vsgp", "forest", "hetlinear", "ehsod"}
+    assert plan.wall(0.0, 3) >= 3 * 90.0  # for the best, though the time is over
+    assert plan.wall(1e6, 3) == 1e6
+
+
 def test_further_seeds_go_to_the_best_and_to_those_that_there_is_time_for() -> None:
     first = [
         Result("best", -0.9, 2.0, 240, {}),

@@ -136,7 +136,7 @@ def _draw_place(axes: Axes, place: Place, frame: Frame, how: Style, aside: float
     else:
         look = {"color": "white", "markeredgecolor": how.colour, "markeredgewidth": 1.4, "clip_on": False}
     if aside:
-        look["transform"] = offset_copy(axes.transData, axes.get_figure(), x=aside, units="points")
+        look["transform"] = offset_copy(axes.transData, axes.get_figure(root=True), x=aside, units="points")
     axes.plot(x, y, marker=how.marker, markersize=8.5, linestyle="none", zorder=4, **look)
 
 
