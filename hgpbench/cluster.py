@@ -339,6 +339,8 @@ def _library() -> Any:
     for name in tuple(logging.root.manager.loggerDict):  # some of them have levels of their own
         if name.partition(".")[0] in ("distributed", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    # Workers of our own would look at their threads a hundred times a second, for a page that nobody opens.
+    dask.config.set({"distributed.worker.profile.enabled": False})
     # A checkpoint that travels with its run is meant to.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"})
     # A worker of our own that was lost may come again, which takes long on a busy machine.
