@@ -213,7 +213,10 @@ class Machines:
         return name, *self.tls, *sorted(more.items())
 
     def _protocol(self) -> list[str]:
-        return ["--protocol", "tls", *self.tls] if self.tls else []
+        """Dask calls our ``--tls-ca`` ``--tls-ca-file``."""
+        if not self.tls:
+            return []
+        return ["--protocol", "tls", *("--tls-ca-file" if word == "--tls-ca" else word for word in self.tls)]
 
     def _machine(self, name: str) -> Machine:
         if name not in self.known:
