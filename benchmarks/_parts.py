@@ -24,6 +24,7 @@ from hgpbench.experts.pool import Serial
 from hgpbench.experts.rows import Partition, Rows, partition
 from hgpbench.models import DVSHGP, Passes
 
+IDLE = 20.0  # seconds to look at what idles
 SETTLING = 3  # evaluations of a bound when an expert is settled
 STEPS = ("place", "bound", "visit", "settle", "noise")
 
@@ -54,6 +55,9 @@ class Parts:
     start_bounds: int  # of experts, to choose first values ...
     start_visits: int  # ... likewise ...
     start_rounds: int  # ... in so many questions
+    prepare: float  # seconds of the command for a row, beside sharing it out
+    idle_here: float  # seconds of the command, with Dask's scheduler, in a second without work ...
+    idle_there: float  # ... and of a worker
     told: float  # seconds of the command for a message and its answer ...
     heard: float  # ... and of the worker
     byte: float  # seconds of the command for a byte
@@ -102,7 +106,7 @@ def measured(size: int, points: int) -> Parts:
     sharing, shares = _sharing(X, len(X) // size)
     rows = shares.gather(X, y)
     steps, answers, (state, whole) = _steps(rows, points)
-    told, heard, byte, question = _messages(rows.n_inputs)
+    (told, heard, byte, question), (here, there) = _messages(rows.n_inputs)
     asked = _questions(X, y)
     start = time.process_time()
     for _ in range(200):
@@ -116,6 +120,9 @@ def measured(size: int, points: int) -> Parts:
         start_bounds=asked["bound"],
         start_visits=asked["visit"],
         start_rounds=asked["rounds"],
+        prepare=_prepare(X, y, sharing),
+        idle_here=here,
+        idle_there=there,
         told=told,
         heard=heard,
         byte=byte,
@@ -177,8 +184,18 @@ def _steps(rows: Rows, points: int) -> tuple[dict[str, Line], list[Contribution]
     return lines, answers, (bytes_of[0], bytes_of[1])
 
 
-def _messages(d: int) -> tuple[float, float, float, int]:
-    """Seconds of both ends of a message, of the command for a byte; bytes of a step's question."""
+def _prepare(X: Array, y: Array, sharing: tuple[float, float, float]) -> float:
+    """Seconds a row of a fit with few experts that learn next to nothing, without sharing rows out."""
+    n, M = len(X), 20
+    model = DVSHGP(M, n_inducing_f=1, n_inducing_g=1, optimizer=Passes(1, guard=False), n_jobs=1)
+    start = time.process_time()
+    model.set_params(random_state=0).fit(X, y)
+    spent = time.process_time() - start
+    return max(0.0, spent - float(np.dot(sharing, (n, n * M, M * M)))) / n
+
+
+def _messages(d: int) -> tuple[tuple[float, float, float, int], tuple[float, float]]:
+    """Seconds of a message at both ends, of a byte here; bytes of a step's question; shares of idling."""
     flat = np.zeros(2 * d + 3)
     question = desk.message(Desk.ask, Call(Owner.visit, [0], [flat, Step(0.02, 0.7)], {}))
     small, rounds = desk.message(Desk.replay, []), 300
@@ -200,7 +217,11 @@ def _messages(d: int) -> tuple[float, float, float, int]:
             resident.answer(resident.tell(large))
         byte = ((time.process_time() - start) / few - told) / len(large)
         resident.leave()
-    return told, heard, byte, len(question)
+        began, start, there = time.perf_counter(), time.process_time(), seconds_at(client)
+        time.sleep(IDLE)
+        passed = time.perf_counter() - began
+        idle = (time.process_time() - start) / passed, (seconds_at(client) - there) / passed
+    return (told, heard, byte, len(question)), idle
 
 
 def _questions(X: Array, y: Array) -> Counter[str]:

@@ -163,8 +163,10 @@ def started(workers: int) -> Iterator[Any]:
     if not workers:
         yield None
         return
+    import dask
     import distributed
 
+    dask.config.set({"distributed.worker.profile.enabled": False})  # as workers of our own have it
     with (
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, host=LOOPBACK, dashboard_address=f"{LOOPBACK}:0"
