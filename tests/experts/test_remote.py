@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import psutil
 import pytest
@@ -133,6 +134,19 @@ def test_one_that_joins_goes_on_for_all_who_were_lost(
 
     model = DVSHGP(cluster=crowd.client, snapshot_every=snapshot_every, **FIT)
     assert_same(model.fit(*draw(200), callback=at(7, act)), undisturbed)
+
+
+def test_rows_in_a_file_go_to_workers_from_there(
+    crowd: Crowd, undisturbed: DVSHGP, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In messages of some rows each, and once more to whoever takes over."""
+    monkeypatch.setattr(remote, "PIECE", 1000)
+    crowd.have(2)
+    X, y = draw(200)
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        file["X"], file["y"] = X, y
+        model = DVSHGP(cluster=crowd.client, **FIT)
+        assert_same(model.fit(file["X"], file["y"], callback=at(7, crowd.kill)), undisturbed)
 
 
 def test_one_that_joins_gets_its_share_at_the_next_snapshot(crowd: Crowd, rows: Rows) -> None:

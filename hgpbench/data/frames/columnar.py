@@ -43,7 +43,8 @@ def parquet(path: Path, label: str) -> Table:
 
     def batches(size: int) -> Iterator[Any]:
         with module.ParquetFile(path) as file:
-            yield from file.iter_batches(batch_size=size)
+            for group in range(file.num_row_groups):  # of all at once, Arrow would hold each that it has read
+                yield from file.iter_batches(batch_size=size, row_groups=[group])
 
     return _of_arrow(label, "Parquet", names, batches)
 

@@ -243,3 +243,19 @@ def test_a_dialect_is_one_of_few_lines(tmp_path: Path) -> None:
     found = delimited.table(path, "t.csv", Choices(), ("y",))
     assert found.likely_numbers == ("a", "y")
     assert len(found.frame()) == 5_000
+
+
+def test_a_parquet_file_is_read_by_its_groups_of_rows(tmp_path: Path) -> None:
+    """Of all of them at once Arrow would hold those that it has read."""
+    parquet, lib = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    groups, rows = 30, 20_000
+    part = lib.table({name: np.random.default_rng(0).normal(size=rows) for name in "abcde"})
+    with parquet.ParquetWriter(tmp_path / "big.parquet", part.schema, use_dictionary=False) as writer:
+        for _ in range(groups):
+            writer.write_table(part)
+    held, before, total = 0, lib.total_allocated_bytes(), 0
+    with opened(tmp_path / "big.parquet") as table:
+        for block in table.blocks():
+            held, total = max(held, lib.total_allocated_bytes() - before), total + len(block)
+    assert total == groups * rows
+    assert held < 4 * part.nbytes < groups * part.nbytes / 7
