@@ -65,7 +65,7 @@ def _rankings(document: Document) -> list[str]:
     """Second tables: whether what a random split shows is more than that test rows were seen."""
     blocks = []
     for heading, tables, sentences in leaks.tables(document.experiments):
-        blocks += [f"### {heading}", *render.table_blocks(tables), render.bullets(sentences)]
+        blocks += [f"### {heading}", *render.table_blocks(tables, wide=True), render.bullets(sentences)]
     return ["## Do the rankings survive where no test row is known?", *blocks] if blocks else []
 
 

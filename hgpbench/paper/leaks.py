@@ -23,6 +23,7 @@ PAIRS = {
 SCORES = {"smse": "SMSE", "msll": "MSLL (exact)"}
 DRAWS = 2_000  # of seeds, for the interval of a rank correlation
 _MOST_NAMED = 8
+_ROUND_OFF = 1e-12
 
 Sample = dict[str, dict[int, float]]  # by label and seed
 Array = NDArray[np.float64]
@@ -140,17 +141,13 @@ def _table(each: Survival, first: str, second: str) -> Table:
     rows = tuple(
         (
             Cell(label, is_number=False),
-            *(
-                Cell(text)
-                for text in (
-                    plain(each.means[0][i]),
-                    plain(each.means[1][i]),
-                    str(int(ranks[0][i])),
-                    str(int(ranks[1][i])),
-                )
-            ),
+            *(Cell(text) for at in (0, 1) for text in (_shown(each.means[at][i]), str(int(ranks[at][i])))),
         )
         for i, label in enumerate(each.labels)
     )
-    headings = ("model", first, second, f"rank in {first}", f"rank in {second}")
+    headings = ("model", first, "rank", second, "rank there")
     return Table(f"{SCORES[each.score]}, means over seeds", headings, rows)
+
+
+def _shown(mean: float) -> str:
+    return plain(mean) if abs(mean) > _ROUND_OFF else "0"

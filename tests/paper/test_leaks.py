@@ -52,7 +52,8 @@ def test_tables_need_both_experiments_and_three_models(make) -> None:
     assert [table.caption for table in made] == ["SMSE, means over seeds", "MSLL (exact), means over seeds"]
     assert len(sentences) == 2
     assert [row[0].text for row in made[0].rows] == list(FIRST)
-    assert [row[3].text for row in made[0].rows] == ["1", "2", "3", "4"]
+    assert [(row[2].text, row[4].text) for row in made[0].rows] == [(str(n), str(n)) for n in range(1, 5)]
+    assert made[0].headings == ("model", "sarcos-subset", "rank", "sarcos-subset-blocks", "rank there")
     assert list(tables([first])) == []
     few = {"a": 0.1, "b": 0.2}
     assert list(tables(pair(make, few, few))) == []
