@@ -354,6 +354,14 @@ def _started(distributed: Any, wanted: Wanted) -> Iterator[tuple[Any, str, Any]]
     security = _security(distributed, wanted)
     if wanted.local is None:
         where = wanted.address or _address_in(wanted.scheduler_file)
+        if (
+            where.startswith(("tls://", "wss://"))
+            and (security or distributed.Security()).tls_ca_file is None
+        ):
+            raise ClusterError(  # Dask's client would say so late, and then again as it is let go
+                f"{where} speaks TLS: give --tls-ca, --tls-cert and --tls-key, or name the files in Dask's "
+                "configuration"
+            )
         yield where, wanted.address or str(wanted.scheduler_file), security
         return
     threads = max(1, (os.cpu_count() or 1) // wanted.local)
