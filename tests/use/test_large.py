@@ -1,6 +1,7 @@
 """Tables that memory does not hold: by blocks into a file, from which models learn as from arrays."""
 
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -41,13 +42,14 @@ def small() -> DVSHGP:
 def all_large(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Every table is large; whether models saw rows in a file."""
     monkeypatch.setattr(predictor, "LARGE", 0)
-    seen, beware = [], Estimator._beware
+    seen, validated = [], Estimator._validated
 
-    def look(self: Estimator, X: np.ndarray, y: np.ndarray) -> None:
-        seen.append(isinstance(X, FileRows))
-        beware(self, X, y)
+    def look(self: Estimator, X: Any, y: Any) -> Any:
+        found = validated(self, X, y)
+        seen.append(isinstance(found[0], FileRows))
+        return found
 
-    monkeypatch.setattr(Estimator, "_beware", look)
+    monkeypatch.setattr(Estimator, "_validated", look)
     return seen
 
 
