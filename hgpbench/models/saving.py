@@ -30,7 +30,7 @@ TITLE = f"hgpbench model {FORMAT}"
 AGREEMENT = 1e-6  # of predictions, relative: machines round differently
 _FAMILY = "hgpbench model "  # how the title of any version begins
 _KINDS = "fiub"
-_PLACE = "cluster"  # a parameter
+_PLACES = frozenset({"cluster", "_checkpoint"})  # of a fit: a parameter, and the file of its states
 _HEAD = ("model", "hgpbench", "date", "extras")
 
 Array = NDArray[Any]
@@ -83,7 +83,7 @@ def save(model: Fitted, path: Path, extras: Mapping[str, str] | None = None) -> 
 
 def _kept(model: Fitted) -> dict[str, Any]:
     """What a file has of a model: not where it was fitted, which may be gone."""
-    return {name: None if name == _PLACE else value for name, value in vars(model).items()}
+    return {name: None if name in _PLACES else value for name, value in vars(model).items()}
 
 
 def load(path: Path, kinds: Mapping[str, type[Any]]) -> Saved:

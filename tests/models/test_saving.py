@@ -1,5 +1,6 @@
 """Every model as a file and back: the same to the bit, or one line."""
 
+import inspect
 import json
 import random
 import shutil
@@ -23,6 +24,10 @@ NEW = zoo.draw(40, seed=1)[0] * 1.3
 
 def load(path: Path) -> Estimator:
     return saving.load(path, KINDS).model
+
+
+def takes_checkpoint(name: str) -> bool:
+    return "checkpoint" in inspect.signature(type(zoo.make(name)).fit).parameters
 
 
 KINDS = {kind.__name__: kind for kind in MODELS.values()}
@@ -54,6 +59,14 @@ def test_a_loaded_model_predicts_the_same_to_the_bit(name: str, standardize: boo
     loaded.save(tmp_path / "again.h5")
     same(model, load(tmp_path / "again.h5"))
     assert loaded.fit(X, Y) is loaded  # and it can be fitted anew
+
+
+@pytest.mark.parametrize("name", [name for name in zoo.VARIANTS if takes_checkpoint(name)])
+def test_a_fit_with_a_checkpoint_can_be_saved(name: str, tmp_path: Path) -> None:
+    model = zoo.make(name).fit(X, Y, checkpoint=tmp_path / "states.h5")
+    model.save(tmp_path / "m.h5")
+    same(model, load(tmp_path / "m.h5"))
+    assert str(tmp_path).encode() not in (tmp_path / "m.h5").read_bytes()
 
 
 def test_parameters_may_be_objects(tmp_path: Path) -> None:
