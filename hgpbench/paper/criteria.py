@@ -325,8 +325,10 @@ def _mean(
     if not values:
         return Absent()
     labels = evidence.labels(weights)
-    words = _sum({labels[name]: weight for name, weight in weights.items()})
-    return AtMost(words, tuple(values), bound, evidence.extra, is_strict)
+    is_turned = all(weight < 0 for weight in weights.values())
+    turn = -1.0 if is_turned else 1.0
+    words = _sum({labels[name]: turn * weight for name, weight in weights.items()})
+    return AtMost(words, tuple(values), bound, evidence.extra, is_strict, is_turned)
 
 
 def _sum(weights: Mapping[str, float]) -> str:

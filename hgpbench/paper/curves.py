@@ -110,8 +110,9 @@ def _of_pairs(
         sign = -1.0 if at_least else 1.0
         said = f"{quantity}: {plain(float(np.mean(values)), 3)} (n = {len(values)})"
         shifted = tuple(sign * each for each in values)
-        what = f"{labels[name]} − {labels[other]}" if not at_least else f"minus the {quantity}"
-        return Stated(AtMost(what, shifted, sign * bound, evidence.extra, is_strict), (said,))
+        what = f"{labels[name]} − {labels[other]}" if not at_least else quantity
+        statement = AtMost(what, shifted, sign * bound, evidence.extra, is_strict, is_turned=at_least)
+        return Stated(statement, (said,))
 
     return Criterion(words, state, (name, other), (name,))
 

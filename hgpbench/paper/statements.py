@@ -42,6 +42,7 @@ class AtMost:
     bound: float = 0.0
     extra: float = 0.0  # what shared training rows add to 1/k in the variance of a mean over k seeds
     is_strict: bool = False
+    is_turned: bool = False  # the values are minus what the words say: at least is at most, turned
 
     def weigh(self, seeds: int | None = None) -> Weight:
         """The two probabilities; with ``seeds``, those that so many like these would give."""
@@ -77,14 +78,15 @@ class AtMost:
 
     def __str__(self) -> str:
         """The mean and its interval, and the bound where this is not zero."""
-        limit = f", against {numbers.plain(self.bound, 3)}" if self.bound else ""
-        said = f"{self.words} {numbers.plain(self.mean, 3)}"
+        turn = -1.0 if self.is_turned else 1.0
+        limit = f", against {numbers.plain(turn * self.bound, 3)}" if self.bound else ""
+        said = f"{self.words} {numbers.plain(turn * self.mean, 3)}"
         if not self.deviation > 0:  # one value, or all the same
             return f"{said}{limit}"
         count = len(self.values)
         quantile = float(special.stdtrit(count - 1, 1 - SIDE))
         reach = quantile * self.deviation * math.sqrt(1 / count + self.extra)
-        low, high = (numbers.plain(self.mean + sign * reach, 3) for sign in (-1, 1))
+        low, high = (numbers.plain(turn * self.mean + sign * reach, 3) for sign in (-1, 1))
         return f"{said} [{low}, {high}]{limit}"
 
 

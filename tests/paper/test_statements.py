@@ -35,6 +35,13 @@ def test_the_probabilities_are_those_of_a_t_test() -> None:
     assert f"[{interval[0]:.3f}, {interval[1]:.3f}]" in str(AtMost("values", VALUES))
 
 
+def test_at_least_is_told_in_the_units_of_what_it_is_about() -> None:
+    high = AtMost("correlation", tuple(-each for each in (0.93, 0.94, 0.95)), -0.9, is_turned=True)
+    reach = stats.t.ppf(1 - SIDE, 2) * 0.01 / math.sqrt(3)
+    assert str(high) == f"correlation 0.940 [{0.94 - reach:.3f}, {0.94 + reach:.3f}], against 0.900"
+    assert answer(high) == "yes"
+
+
 def test_it_is_decided_exactly_where_the_interval_leaves_the_bound() -> None:
     low, high = stats.t.interval(1 - 2 * SIDE, 4, np.mean(VALUES), stats.sem(VALUES))
     for bound, wanted in (
