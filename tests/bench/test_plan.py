@@ -39,7 +39,13 @@ def test_jobs_go_seed_by_seed_with_all_parameters() -> None:
     assert [(job.label, job.seed) for job in jobs] == [
         (label, seed) for seed in (3, 4) for label in ("a:n_restarts=0", "a:n_restarts=1", "b")
     ]
-    assert jobs[0].params == {"max_iter": 5, "n_restarts": 0, "kernel": "se", "standardize": True}
+    assert jobs[0].params == {
+        "max_iter": 5,
+        "n_restarts": 0,
+        "kernel": "se",
+        "copies": None,
+        "standardize": True,
+    }
     assert len({job.identity for job in jobs}) == 6
     assert len({job.setting for job in jobs}) == 3
 
