@@ -200,7 +200,7 @@ class Straight:
         for job in jobs:
             folder = self.results / job.folder
             folder.mkdir(parents=True, exist_ok=True)
-            child._run(folder, job, self.origin, lambda *_: None)  # type: ignore[arg-type]
+            child._run(folder, job, self.origin, lambda *_: None)
         return {job.identity: records.find(self.results / job.folder) for job in jobs}
 
 
