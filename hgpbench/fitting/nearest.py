@@ -28,7 +28,8 @@ from hgpbench.gp.tasks import Run
 from hgpbench.la import Places
 
 FIRST_NEIGHBORS, MOST_NEIGHBORS = 50, 400  # where left-out rows choose their number
-STARTED, COMPARED, LEARNED = 500, 4_000, 8_000  # rows for first values, for each kernel, for the best
+STARTED, COMPARED = 500, 2_000  # rows for first values, and for each kernel
+LEARNED, AGAIN = 8_000, 4_000  # for the best, and once more for what was learned before
 LEARNING_NEIGHBORS = 100  # at most: more rows with fewer neighbours each tell more of the parameters
 LEVELLED = 20_000  # rows for the noise level alone: those that tell of it may be rare
 SHAPE = frozenset({"s2_k", "ell"})
@@ -39,6 +40,7 @@ Densities = dict[str, float]
 JUDGED = 4_000  # rows by which kernels, numbers of neighbours and weights are chosen
 PRIOR_STD = 1.0  # of the log variance of f in terms of the target's
 SURE = 1.0  # standard errors by which twice as many neighbours must win: they cost four times as much
+HOPELESS = 0.1  # log density a row by which a kernel may be behind and compete once more
 WORSE = 1.01  # times the squared error of left-out rows, which may be given for their density
 
 
@@ -161,14 +163,21 @@ def refined(task: Task, found: Signal, n_neighbors: int | None, ascent: Ascent) 
     """The same after the number of neighbours was chosen, and a round on more rows."""
     if n_neighbors is None:
         found = with_neighbours(task, found)
-    found = once_more(task, found, LEARNED, ascent)
-    return once_more(task, found, LEVELLED, ascent, held=SHAPE)
+    found = once_more(task, found, task.learned, LEARNED, ascent)
+    return once_more(task, found, task.learned, LEVELLED, ascent, held=SHAPE)
 
 
-def once_more(task: Task, found: Signal, rows: int, ascent: Ascent, held: Collection[str] = ()) -> Signal:
-    """One round, on a sample of the rows."""
+def once_more(
+    task: Task,
+    found: Signal,
+    take: Callable[[int], Places],
+    rows: int,
+    ascent: Ascent,
+    held: Collection[str] = (),
+) -> Signal:
+    """One round, on a sample of the rows that ``take`` takes."""
     K = min(found.K, LEARNING_NEIGHBORS)
-    sample = task.learned(affordable(rows, K))
+    sample = take(affordable(rows, K))
     bound = task.bound(found.kernel, found.values, sample, K)
     return replace(found, values=ascent.climb(bound, found.values, len(sample), held=held))
 
@@ -201,7 +210,7 @@ def best_of(
     begin: Callable[[KernelName], Signal],
     judge: Callable[[Signal], tuple[Array, Array]],
 ) -> tuple[Signal, tuple[Signal, ...], Densities]:
-    """f with the kernel that predicts left-out rows best, the others, and the densities of all.
+    """f with the kernel that predicts left-out rows best, others not far behind, and the densities of all.
 
     The judge gives log densities and squared errors of rows; one kernel needs none.
     """
@@ -211,8 +220,11 @@ def best_of(
     judged = {kernel: judge(found) for kernel, found in contenders.items()}
     winner = fittest(judged)
     spent = sum(found.evaluations for found in contenders.values())
-    others = tuple(found for kernel, found in contenders.items() if kernel != winner)
     densities = {str(kernel): float(density.mean()) for kernel, (density, _) in judged.items()}
+    hope = densities[winner] - HOPELESS
+    others = tuple(
+        found for kernel, found in contenders.items() if kernel != winner and densities[kernel] > hope
+    )
     return replace(contenders[winner], evaluations=spent), others, densities
 
 

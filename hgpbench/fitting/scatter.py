@@ -6,7 +6,7 @@ next to it, g integrated out: that of the predictions which NNHGP then makes.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from hgpbench.gp.leave_one_out import POSITIVE, Batch, scattered
 from hgpbench.gp.neighbours import Neighbourhood
 from hgpbench.gp.params import Bound
 from hgpbench.gp.scatter import (
-    VAR_LOG_CHI2,
     VAR_SCORE,
     first_responses,
     log_density,
@@ -32,8 +31,9 @@ from hgpbench.gp.tasks import Run
 from hgpbench.la import Places
 
 STARTED, LEARNED = 1_000, 2_000  # rows that first values, then parameters are learned from ...
-MOST_NEIGHBORS = 50  # ... and how many others each of these looks at
-ROUNDS = 2  # of scoring and learning
+MOST_NEIGHBORS = 50  # ... and how many others each of these looks at, and each that is scored
+ROUNDS, AGAIN = 2, 1  # of scoring and learning: at first, and of what was learned before
+SCORINGS = 8  # each leaves some two fifths of how far the modes are off
 LARGEST_VAR, WIDEST = 16.0, 60.0  # variance of g, and its mean either way
 PRIOR_STD = 0.5  # of the log variance of g: log noise varies by about one, rarely by ten
 NAMES = ("s2_k", "ell", "sigma2", "mu0")
@@ -93,6 +93,7 @@ class Scatter:
     t: Array
     K: int
     density: float = -np.inf  # of the residuals by which it was found, a row
+    h: Array = field(default_factory=lambda: np.empty(0))  # g at each row by the others, once it is scored
 
     def neighbourhood(self) -> Neighbourhood:
         """To predict g from."""
@@ -138,34 +139,38 @@ def best_of(
     return found[winner], densities if len(kernels) > 1 else {}
 
 
-def refined(residuals: Residuals, found: Scatter, ascent: Ascent, task: Task) -> Scatter:
-    """g after rounds of learning and scoring, and with responses that belong to what was learned last."""
+def refined(
+    residuals: Residuals, found: Scatter, ascent: Ascent, task: Task, rounds: int = ROUNDS
+) -> Scatter:
+    """g after rounds of scoring and learning, and with responses that belong to what was learned last."""
     rows = min(LEARNED, len(residuals.z))
-    for _ in range(ROUNDS):
-        found = scored(residuals, found, task)
+    for _ in range(rounds):
+        found = settled(residuals, found, task)
         bound = residuals.bound(found.t, rows, found.values["ell"], found.kernel, found.K, task.run)
         found = replace(found, values=_bounded(ascent.climb(bound, found.values, rows, held=HELD)))
     return settled(residuals, found, task)
 
 
 def settled(residuals: Residuals, found: Scatter, task: Task) -> Scatter:
-    """The same after some rounds of scoring, its parameters as they are: one more would hardly change it."""
-    for _ in range(ROUNDS):
-        found = scored(residuals, found, task)
-    return found
+    """The same with responses at the modes of g given all rows, its parameters as they are."""
+    found = replace(found, values=found.values | {"sigma2": np.asarray(VAR_SCORE)})
+    kept = task.recall(lambda: _settled(residuals, found, task.run))
+    return replace(found, t=kept["t"], h=kept["h"])
 
 
-def scored(residuals: Residuals, found: Scatter, task: Task) -> Scatter:
-    """The same with responses made anew, at the modes of g."""
-    m = task.recall(lambda: {"m": modes(residuals.z, *found.left_out(task.run))})["m"]
-    values = found.values | {"sigma2": np.asarray(VAR_SCORE)}
-    return replace(found, values=values, t=responses(residuals.z, m))
+def _settled(residuals: Residuals, found: Scatter, run: Run) -> Arrays:
+    """As parameters stay, so does what the others' responses count for, and a round costs next to nothing."""
+    near = replace(found, K=min(found.K, MOST_NEIGHBORS)).neighbourhood()
+    others = near.others(np.arange(len(found.t)), run)
+    t = found.t
+    for _ in range(SCORINGS):
+        t = responses(residuals.z, modes(residuals.z, others.means(t), others.s2))
+    return {"t": t, "h": others.means(t)}
 
 
 def learned_from(residuals: Residuals, g: Scatter, task: Task) -> Scatter:
     """g at its parameters, as other residuals tell it."""
-    values = g.values | {"sigma2": np.asarray(VAR_LOG_CHI2)}
-    return settled(residuals, replace(g, values=values, X=residuals.X, t=first_responses(residuals.z)), task)
+    return settled(residuals, replace(g, X=residuals.X, t=first_responses(residuals.z)), task)
 
 
 def densities(residuals: Residuals, found: Scatter, run: Run) -> Array:

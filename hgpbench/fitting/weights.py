@@ -12,9 +12,10 @@ import numpy as np
 from hgpbench.columns import Array
 from hgpbench.fitting.checkpoint import Arrays
 from hgpbench.fitting.nearest import (
-    COMPARED,
+    AGAIN,
     FIRST_NEIGHBORS,
     NAMES,
+    SURE,
     WORSE,
     Signal,
     Task,
@@ -42,7 +43,8 @@ def weighted(task: Task, h: Array, power: float) -> Task:
 def relearned(task: Task, found: Signal, max_iter: int) -> Signal:
     """f learned again under the noise of the task, from a small sample; its noise level stays.
 
-    Left free that level would vanish where a few rows repeat others exactly: e^g has room for the rest.
+    Left free that level would vanish where a few rows repeat others exactly: e^g has room for the rest. And
+    where it is small, such rows would decide everything: they take no part.
     """
     again = task.recall(lambda: _relearned(task, found, max_iter))
     values = {name: again[name] for name in NAMES}
@@ -50,7 +52,7 @@ def relearned(task: Task, found: Signal, max_iter: int) -> Signal:
 
 
 def _relearned(task: Task, found: Signal, max_iter: int) -> Arrays:
-    rows = task.learned(affordable(COMPARED, found.K))
+    rows = task.compared(affordable(AGAIN, found.K))
     layout = Layout.of(found.values, positive=POSITIVE).only(found.values.keys() - HELD)
     bound = objective(task.bound(found.kernel, found.values, rows, found.K), layout, held=found.values)
     result = lbfgs(bound, layout.pack(found.values), max_iter=max_iter)
@@ -72,7 +74,7 @@ def _judged(task: Task, found: Signal) -> tuple[Array, Array]:
 def chosen(
     task: Task, found: Signal, others: Sequence[Signal], h: Array, asked: float | None, max_iter: int
 ) -> tuple[float, Signal] | None:
-    """The power with which left-out rows are predicted best, and f so learned; None to leave f as it is.
+    """The power by which left-out rows are surely predicted better, and f so learned; None leaves f alone.
 
     One that is ``asked`` for is taken. Then the ``others`` compete once more: rows that all count alike hide
     a smooth function behind those with the most noise, and a rougher kernel follows these. All of them look
@@ -87,14 +89,21 @@ def chosen(
         again = relearned(other, found, max_iter)
         spent += again.evaluations - found.evaluations
         density, squares = _judged(other, again)
-        gain = float(np.mean(density - plain))
-        if asked is not None or (gain > most and squares.mean() <= WORSE * errors.mean()):
-            best, most = (power, again), gain
+        gain = density - plain
+        sure = (
+            gain.mean() > SURE * gain.std() / np.sqrt(len(gain)) and squares.mean() <= WORSE * errors.mean()
+        )
+        if asked is not None or (sure and gain.mean() > most):
+            best, most = (power, again), float(gain.mean())
     if best is None:
         return None
     power, again = best
     task = weighted(task, h, power)
-    rivals = [relearned(task, replace(rival, K=again.K), max_iter) for rival in others]
+    # The noise level of a rival was never learned from all rows; much of it is the data's, not the kernel's.
+    known = {name: again.values[name] for name in HELD}
+    rivals = [
+        relearned(task, replace(rival, K=again.K, values=rival.values | known), max_iter) for rival in others
+    ]
     spent += sum(after.evaluations - rival.evaluations for after, rival in zip(rivals, others, strict=True))
     contenders = {rival.kernel: rival for rival in (again, *rivals)}
     if rivals:

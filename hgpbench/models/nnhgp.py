@@ -225,7 +225,7 @@ class NNHGP(Estimator):
     ) -> tuple[Task, Signal, Scatter]:
         """f and g once more, if left-out rows are predicted better where f knows of g."""
         self.weights_ = 0.0
-        h, _ = g.left_out(task.run)
+        h = g.h
         better = weights.chosen(task, f, others, h, self.weights, self.max_iter)
         if better is None:
             return task, f, g
@@ -233,9 +233,9 @@ class NNHGP(Estimator):
         self.weights_, f = better
         task = weights.weighted(task, h, self.weights_)
         f = nearest.with_neighbours(task, f) if self.n_neighbors is None else replace(f, K=K)
-        f = nearest.once_more(task, f, nearest.COMPARED, ascent, weights.HELD)
+        f = nearest.once_more(task, f, task.compared, nearest.AGAIN, ascent, weights.HELD)
         residuals = Residuals.of(task, f, np.arange(len(task.y)))
-        return task, f, scatter.refined(residuals, g, ascent, task)
+        return task, f, scatter.refined(residuals, g, ascent, task, scatter.AGAIN)
 
     def predict_seen(self, inputs: Array) -> Prediction:
         """As any estimator's; by copies of this one on the cluster, where the rows are many."""

@@ -34,3 +34,29 @@ def test_kernels_compete_again_under_the_weights(drawn: tuple[Task, np.ndarray])
     assert found.evaluations > rough.evaluations + 20  # of four searches
     _, alone = weights.chosen(task, rough, [], h, None, 10)
     assert alone.kernel == "matern12"
+
+
+def test_a_rival_has_the_noise_level_of_all_rows(drawn: tuple[Task, np.ndarray]) -> None:
+    """Its own was learned where no row repeats another, and may have vanished there."""
+    task, h = drawn
+    rough, smooth = first(task, "matern12"), first(task, "se")
+    smooth = replace(smooth, values=smooth.values | {"sigma2": np.array(1e-9)})
+    _, found = weights.chosen(task, rough, [smooth], h, 1.0, 10)
+    assert found.kernel == "se"
+    assert found.values["sigma2"] == rough.values["sigma2"]
+
+
+def test_copies_are_not_learned_from_under_weights(
+    drawn: tuple[Task, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the noise level is small their density is all that counts."""
+    task, h = drawn
+    X, y = (np.concatenate([part, part[:300]]) for part in (task.X, task.y))
+    repeated = Task.of(X, y, np.random.default_rng(1), serially)
+    learned, bound = [], Task.bound
+    monkeypatch.setattr(Task, "bound", lambda *given: learned.append(given[3]) or bound(*given))
+    weights.relearned(weights.weighted(repeated, np.append(h, h[:300]), 0.5), first(task, "se"), 2)
+    rows = learned[-1]
+    assert len(rows) == 1200
+    assert rows.min() >= 300
+    assert rows.max() < 1500

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from hgpbench.fitting.threads import runner
+from hgpbench.gp import neighbours
 from hgpbench.gp.kernels import KERNELS, SEARD, KernelName
 from hgpbench.gp.neighbours import Neighbourhood
 from tests.models.zoo import draw
@@ -75,3 +76,21 @@ def test_points_that_are_among_the_rows_are_told() -> None:
     near = Neighbourhood.of(KERNELS["se"](1.0, np.array([0.3, 7.0, 1.1])), X, X[:, 0], np.ones(200), 5)
     points = np.vstack([X[17], X[17] + [0.0, 0.0, 1e-9], X[3]])
     np.testing.assert_array_equal(near.holds(points), [True, False, True])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_others_tell_every_row_whatever_the_targets(
+    name: KernelName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbours, "BLOCK", 12 * 30)  # 30 rows at a time
+    X, y = draw(200)
+    r, other = np.random.default_rng(1).uniform(0.05, 0.5, 200), np.cos(y)
+    rows, kernel = np.arange(3, 160), KERNELS[name](0.8, np.array([0.7, 1.1]))
+    near = Neighbourhood.of(kernel, X, y, r, 12, mean=0.4)
+    others = near.others(rows)
+    for targets in (y, other):
+        mu, s2 = Neighbourhood.of(kernel, X, targets, r, 12, mean=0.4).left_out(rows)
+        assert_allclose(others.means(targets), mu, rtol=1e-9)
+        assert_array_equal(others.s2, s2)
+    with runner(3) as run:
+        assert_array_equal(near.others(rows, run).means(y), others.means(y))
