@@ -101,7 +101,8 @@ def noises(task: Task, f: Signal) -> dict[str, Say]:
     seen, unseen = scale_of(task, in_sample(task, f)), scale_of(task, left_out(task, f))
     weighed = weights.weighted(task, unseen.left_out(serially)[0], 1.0)
     again = weights.relearned(weighed, f, MAX_ITER)
-    anew = scatter.refined(left_out(weighed, again), unseen, Ascent(len(task.y), MAX_ITER), weighed)
+    ascent = Ascent(len(task.y), MAX_ITER)
+    anew = scatter.refined(left_out(weighed, again), unseen, ascent, weighed, scatter.AGAIN)
     return {
         "constant": constant(task, f),
         "in-sample": varying(task, f, seen),
