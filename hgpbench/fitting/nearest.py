@@ -32,6 +32,7 @@ STARTED, COMPARED = 500, 2_000  # rows for first values, and for each kernel
 LEARNED, AGAIN = 8_000, 4_000  # for the best, and once more for what was learned before
 LEARNING_NEIGHBORS = 100  # at most: more rows with fewer neighbours each tell more of the parameters
 LEVELLED = 20_000  # rows for the noise level alone: those that tell of it may be rare
+FAINT = 1e-2  # of the variance of the targets: least noise that a search for its level is begun with
 SHAPE = frozenset({"s2_k", "ell"})
 NAMES = ("s2_k", "ell", "sigma2")
 Densities = dict[str, float]
@@ -148,15 +149,25 @@ def _begun(task: Task, kernel: KernelName, K: int, n_restarts: int, max_iter: in
     bound = task.bound(kernel, {"ell": spread(task.X)}, rows, K)
     start = search(bound, trials, POSITIVE, n_restarts=n_restarts)
     values, evaluations = start.values, start.evaluations
-    rows = task.compared(COMPARED)
-    layout = Layout.of(values, positive=POSITIVE)
-    result = lbfgs(
-        objective(task.bound(kernel, values, rows, K), layout), layout.pack(values), max_iter=max_iter
-    )
-    if result.outcome != "failed":
-        values = layout.unpack(result.x)
-    spent = evaluations + result.evaluations
+    bound = task.bound(kernel, values, task.compared(affordable(COMPARED, K)), K)
+    values, spent = climbed(bound, values, max_iter)
+    # Noise is told by rows that are rare: those that repeat others, and disagree. A sample without any lets
+    # its level vanish, and with it the slope by which a search would come back.
+    values = values | {"sigma2": np.maximum(values["sigma2"], FAINT * np.var(task.y))}
+    bound = task.bound(kernel, values, task.learned(affordable(LEARNED, K)), K)
+    values, again = climbed(bound, values, max_iter, SHAPE)
+    spent += evaluations + again
     return values | {"tried": as_table(start.tried), "evaluations": np.asarray(spent)}
+
+
+def climbed(
+    bound: Callable[[Values], Bound], values: Values, max_iter: int, held: Collection[str] = ()
+) -> tuple[Values, int]:
+    """The values after some iterations on a bound, those ``held`` as they are, and evaluations spent."""
+    layout = Layout.of(values, positive=POSITIVE).only(values.keys() - set(held))
+    result = lbfgs(objective(bound, layout, held=values), layout.pack(values), max_iter=max_iter)
+    found = layout.unpack(result.x) if result.outcome != "failed" else {}
+    return values | found, result.evaluations
 
 
 def refined(task: Task, found: Signal, n_neighbors: int | None, ascent: Ascent) -> Signal:

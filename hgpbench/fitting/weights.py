@@ -20,11 +20,9 @@ from hgpbench.fitting.nearest import (
     Signal,
     Task,
     affordable,
+    climbed,
     fittest,
 )
-from hgpbench.gp.leave_one_out import POSITIVE
-from hgpbench.gp.optim import lbfgs
-from hgpbench.gp.params import Layout, objective
 
 POWERS = (0.0, 0.5, 1.0)
 HELD = frozenset({"sigma2"})
@@ -52,12 +50,9 @@ def relearned(task: Task, found: Signal, max_iter: int) -> Signal:
 
 
 def _relearned(task: Task, found: Signal, max_iter: int) -> Arrays:
-    rows = task.compared(affordable(AGAIN, found.K))
-    layout = Layout.of(found.values, positive=POSITIVE).only(found.values.keys() - HELD)
-    bound = objective(task.bound(found.kernel, found.values, rows, found.K), layout, held=found.values)
-    result = lbfgs(bound, layout.pack(found.values), max_iter=max_iter)
-    values = found.values | (layout.unpack(result.x) if result.outcome != "failed" else {})
-    return {**values, "evaluations": np.asarray(result.evaluations)}
+    bound = task.bound(found.kernel, found.values, task.compared(affordable(AGAIN, found.K)), found.K)
+    values, evaluations = climbed(bound, found.values, max_iter, HELD)
+    return {**values, "evaluations": np.asarray(evaluations)}
 
 
 def _judged(task: Task, found: Signal) -> tuple[Array, Array]:
@@ -110,3 +105,13 @@ def chosen(
         judged = {kernel: _judged(task, rival) for kernel, rival in contenders.items()}
         again = contenders[fittest(judged)]
     return power, replace(again, tried=found.tried, evaluations=found.evaluations + spent)
+
+
+def improved(task: Task, found: Signal, weighed: Task, again: Signal) -> bool:
+    """Whether left-out rows still are predicted better by f ``again`` in its task, after all that followed.
+
+    ``found`` is the f that knows nothing of g, in a task where all rows count alike.
+    """
+    plain, errors = _judged(task, found)
+    density, squares = _judged(weighed, again)
+    return bool(density.mean() > plain.mean() and squares.mean() <= WORSE * errors.mean())

@@ -225,17 +225,20 @@ class NNHGP(Estimator):
     ) -> tuple[Task, Signal, Scatter]:
         """f and g once more, if left-out rows are predicted better where f knows of g."""
         self.weights_ = 0.0
-        h = g.h
-        better = weights.chosen(task, f, others, h, self.weights, self.max_iter)
+        better = weights.chosen(task, f, others, g.h, self.weights, self.max_iter)
         if better is None:
             return task, f, g
-        K = f.K
-        self.weights_, f = better
-        task = weights.weighted(task, h, self.weights_)
-        f = nearest.with_neighbours(task, f) if self.n_neighbors is None else replace(f, K=K)
-        f = nearest.once_more(task, f, task.compared, nearest.AGAIN, ascent, weights.HELD)
-        residuals = Residuals.of(task, f, np.arange(len(task.y)))
-        return task, f, scatter.refined(residuals, g, ascent, task, scatter.AGAIN)
+        power, again = better
+        weighed = weights.weighted(task, g.h, power)
+        free = self.n_neighbors is None
+        again = nearest.with_neighbours(weighed, again) if free else replace(again, K=f.K)
+        again = nearest.once_more(weighed, again, task.compared, nearest.AGAIN, ascent, weights.HELD)
+        alike = weights.weighted(task, g.h, 0.0)
+        if self.weights is None and not weights.improved(alike, f, weighed, again):
+            return task, f, g
+        self.weights_ = power
+        residuals = Residuals.of(weighed, again, np.arange(len(task.y)))
+        return weighed, again, scatter.refined(residuals, g, ascent, weighed, scatter.AGAIN)
 
     def predict_seen(self, inputs: Array) -> Prediction:
         """As any estimator's; by copies of this one on the cluster, where the rows are many."""

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hgpbench.fitting.nearest import Signal, best_of
+from hgpbench.fitting.nearest import Signal, Task, begun, best_of
+from hgpbench.gp.tasks import serially
 
 KINDS = ("se", "matern12", "matern32")
 DENSITIES = (0.14, 0.2, 0.3)
@@ -52,3 +53,17 @@ def test_one_kernel_needs_no_judge() -> None:
     assert found.kernel == "se"
     assert others == ()
     assert densities == {}
+
+
+def test_the_noise_level_of_a_contender_is_learned_from_more_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that tell of it may be rare: one row in two hundred is off by far."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-3, 3, (4000, 1))
+    y = np.sin(2 * X[:, 0]) + (rng.random(4000) < 0.005) * rng.normal(size=4000)
+    task = Task.of(X, y, np.random.default_rng(0), serially)
+    asked, bound = [], Task.bound
+    monkeypatch.setattr(Task, "bound", lambda *given: asked.append(len(given[3])) or bound(*given))
+    found = begun(task, "se", 10, 0, 15)
+    assert asked == [500, 2000, 4000]
+    off = found.judged(task, np.arange(4000))[1]
+    assert found.values["sigma2"] == pytest.approx(off.mean(), rel=0.3)

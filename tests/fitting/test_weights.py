@@ -60,3 +60,13 @@ def test_copies_are_not_learned_from_under_weights(
     assert len(rows) == 1200
     assert rows.min() >= 300
     assert rows.max() < 1500
+
+
+def test_what_followed_may_not_have_made_it_worse(drawn: tuple[Task, np.ndarray]) -> None:
+    task, h = drawn
+    plain, alike = first(task, "se"), weights.weighted(task, h, 0.0)
+    power, again = weights.chosen(task, plain, [], h, None, 10)
+    weighed = weights.weighted(task, h, power)
+    assert weights.improved(alike, plain, weighed, again)
+    spoilt = replace(again, values=again.values | {"ell": again.values["ell"] / 30.0})
+    assert not weights.improved(alike, plain, weighed, spoilt)
