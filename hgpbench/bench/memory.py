@@ -1,8 +1,9 @@
-"""Resident memory of a process and all that it started: for limits, and for the peak in a record."""
+"""Memory and processor time of a process and all that it started: for limits, and for the peak in a record."""
 
 import os
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 
 import psutil
@@ -10,15 +11,29 @@ import psutil
 SAMPLE_EVERY = 0.5  # seconds; a look costs a few milliseconds
 
 
-def resident(pid: int | None) -> int:
-    """Resident memory of a process and all its descendants, in bytes."""
-    total = 0
+@dataclass(frozen=True)
+class Usage:
+    """Of a process and all its descendants: resident bytes, and seconds of processor time so far."""
+
+    memory: int = 0
+    seconds: float = 0.0
+
+
+def usage(pid: int | None) -> Usage:
+    """What a process and its descendants use; the seconds of children that ended are their parents'."""
+    memory, seconds = 0, 0.0
     with suppress(psutil.Error):  # it ended while we looked
         root = psutil.Process(pid)
         for member in (root, *root.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
-                total += member.memory_info().rss
-    return total
+                memory += member.memory_info().rss
+                seconds += sum(member.cpu_times()[:4])  # user and system, its own and its ended children's
+    return Usage(memory, seconds)
+
+
+def resident(pid: int | None) -> int:
+    """Resident memory of a process and all its descendants, in bytes."""
+    return usage(pid).memory
 
 
 class Meter:

@@ -21,14 +21,14 @@ from hgpbench.bench import record as records
 from hgpbench.bench.channel import Listener, Told
 from hgpbench.bench.held import Held, hold
 from hgpbench.bench.job import Job
-from hgpbench.bench.memory import resident
+from hgpbench.bench.memory import Usage, usage
 from hgpbench.bench.record import Record, Stamp, Status
 from hgpbench.config import Limits
 from hgpbench.errors import FitError
 
 POLL = 0.05  # seconds
 PATIENCE = 10.0  # seconds for a killed process to be gone; one that waits for a dead disk may take for ever
-WEIGH_EVERY = 0.25  # seconds between looks at the memory of a run; each walks all processes of the machine
+WEIGH_EVERY = 0.25  # seconds between looks at what a run uses; each walks all processes of the machine
 
 _OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}  # not the run's own doing
 _UNKNOWN = 255  # what multiprocessing says of a process whose server is gone
@@ -59,8 +59,8 @@ class _Run:
     server: int | None  # the process that forked it, and tells how it ended
     listener: Listener  # progress comes in; the end of its channel tells the run that we are gone
     started: float
-    weighed: float = 0.0  # when its memory was looked at last
-    peak: int = 0
+    weighed: float = 0.0  # when what it uses was looked at last
+    used: Usage = Usage()  # the most memory, the last time
 
 
 @dataclass
@@ -142,16 +142,26 @@ class Supervisor:
         told = run.listener.latest()
         if told is not None:
             self.watcher.progressed(run.job, told)
-        wall, memory, now = self.limits.wall, self.limits.memory, time.monotonic()
+        wall, now = self.limits.wall, time.monotonic()
         if run.process.exitcode is not None:
             self._end(run, *_verdict(run.process.exitcode, forks.is_running(run.server)), ended)
         elif wall is not None and now - run.started > wall:
             self._end(run, "timeout", f"stopped after the limit of {units.show_seconds(wall)}", ended)
         elif now - run.weighed > WEIGH_EVERY:
-            run.weighed, run.peak = now, max(run.peak, resident(run.process.pid))
-            if memory is not None and run.peak > memory:
-                used = units.show_bytes(run.peak)
-                self._end(run, "memory", f"used {used}, the limit is {units.show_bytes(memory)}", ended)
+            self._weigh(run, now, ended)
+
+    def _weigh(self, run: _Run, now: float, ended: dict[str, Record | None]) -> None:
+        """End a run that used more memory or processor time than it may."""
+        cpu, memory, found = self.limits.cpu, self.limits.memory, usage(run.process.pid)
+        # A process that ends in this moment has used nothing; the time of its ended children comes late.
+        run.used = Usage(max(run.used.memory, found.memory), max(run.used.seconds, found.seconds))
+        run.weighed = now
+        if memory is not None and run.used.memory > memory:
+            used = units.show_bytes(run.used.memory)
+            self._end(run, "memory", f"used {used}, the limit is {units.show_bytes(memory)}", ended)
+        elif cpu is not None and run.used.seconds > cpu:
+            limit = units.show_seconds(cpu)
+            self._end(run, "timeout", f"stopped after the limit of {limit} of processor time", ended)
 
     def _end(self, run: _Run, status: Status, reason: str, ended: dict[str, Record | None]) -> None:
         """Make sure that nothing of the run is alive, and that it has a record of this attempt."""
@@ -178,8 +188,8 @@ class Supervisor:
             status=status,
             reason=reason,
             **job.described(),
-            timings={"total_wall": time.monotonic() - run.started},
-            peak_memory=run.peak or None,
+            timings={"total_wall": time.monotonic() - run.started, "total_cpu": run.used.seconds},
+            peak_memory=run.used.memory or None,
             provenance={**self.origin, "attempt": run.attempt, "threads": job.threads},
             log_tail=records.log_tail(run.held.place),
         )

@@ -169,6 +169,9 @@ class Limits(_Strict):
     """What one run may use; a run that goes beyond is stopped and recorded as such."""
 
     wall: Seconds | None = Field(default=None, description="wall-clock time of a run, e.g. 2h")
+    cpu: Seconds | None = Field(
+        default=None, description="processor time of a run and its children, e.g. 1h; a busy machine takes none"
+    )
     memory: Bytes | None = Field(
         default=None, description="resident memory of a run and its children, e.g. 16GB"
     )
@@ -218,7 +221,7 @@ class ExperimentConfig(_Strict):
         description="a mapping with train and test, 'published', or nothing for the paper's split",
     )
     repeats: Repeats = Field(default=3, description=_REPEATS)
-    limits: Limits = Field(default=Limits(), description="a mapping with wall, memory and threads")
+    limits: Limits = Field(default=Limits(), description="a mapping with wall, cpu, memory and threads")
     models: Annotated[Parameters, Field(min_length=1)] = Field(
         description="label: parameters; 'model' names the model and defaults to the label"
     )

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from hgpbench.bench.memory import Meter, resident
+from hgpbench.bench.memory import Meter, resident, usage
 
 CHILD = "x = bytearray(b'1' * 200_000_000); print('ready', flush=True); input()"
 
@@ -24,3 +24,9 @@ def test_a_child_counts_and_a_gone_process_does_not() -> None:
         child.communicate(b"\n", timeout=60)
     assert meter.peak > alone + 150e6
     assert resident(child.pid) == 0
+
+
+def test_processor_time_of_ended_children_counts() -> None:
+    before = usage(os.getpid()).seconds
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"], check=True)
+    assert usage(os.getpid()).seconds > before + 0.45

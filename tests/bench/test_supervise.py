@@ -79,6 +79,19 @@ def test_a_run_that_never_ends_is_stopped(hgpbench: Command, experiment: Write) 
     assert stored()["endless", 0].reason == "stopped after the limit of 2 s"
 
 
+def test_processor_time_is_limited_and_waiting_takes_none(hgpbench: Command, experiment: Write) -> None:
+    experiment(
+        'spins: {model: "troubles:Spins"}\nwaits: {model: "troubles:Plain", pause: 3.0}',
+        "limits: {cpu: 1.5s}\n",
+    )
+    done = hgpbench("run", "mine.yaml")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (3, "1 done, 0 cached, 1 failed, 0 skipped")
+    spun = stored()["spins", 0]
+    assert (spun.status, spun.reason) == ("timeout", "stopped after the limit of 1.5 s of processor time")
+    assert spun.timings["total_cpu"] > 1.5
+    assert stored()["waits", 0].timings["total_wall"] > 3.0
+
+
 def test_what_is_done_stays_untouched_until_forced(
     hgpbench: Command, experiment: Write, workplace: Path
 ) -> None:
