@@ -44,7 +44,8 @@ def _minibatch(n: float, d: float, p: Mapping[str, Any]) -> float:
 def _experts(n: float, d: float, p: Mapping[str, Any]) -> float:
     share = n / max(1.0, float(p.get("n_experts") or max(2, n / 350)))
     m = _given(p, "n_inducing_f", 100, share)
-    return 1_300 * n * (11 * m * m + 60 * m * (1 + d / 4))
+    rows = 2_600 * min(n, 2_000) + 200 * n  # most steps are taken by few rows
+    return rows * (11 * m * m + 60 * m * (1 + d / 4))
 
 
 def _exact_experts(n: float, d: float, p: Mapping[str, Any]) -> float:
@@ -84,7 +85,7 @@ EFFORT: Mapping[str, Count] = {
     "rbcm": _exact_experts,
     "ehsod": lambda n, d, p: 2 * _subset(n, d, p),
     "nngp": _nearest,
-    "nnhgp": lambda n, d, p: 1.6 * _nearest(n, d, p) + 5e7 * min(n, 100_000),
+    "nnhgp": lambda n, d, p: 2.2 * _nearest(n, d, p) + 1.6e8 * min(n, 100_000),
     "forest": lambda n, d, p: 300 * n * d * max(1.0, float(np.log2(max(n, 2)))) * 1_800,
     "lightgbm": _trees(150_000),
     "catboost": _trees(150_000),

@@ -18,7 +18,7 @@ ENTRANTS = (
 )
 """By name; one that this version does not have, or whose library is absent, does not take part."""
 
-LEAST_ROWS = {"dvshgp": 1_000, "svshgp": 1_000, "forest": 50, "lightgbm": 50, "catboost": 50, "ngboost": 50}
+LEAST_ROWS = {"dvshgp": 350, "svshgp": 350, "forest": 50, "lightgbm": 50, "catboost": 50, "ngboost": 50}
 MOST_ROWS = {"gp": 2_000, "vshgp": 10_000, "vsgp": 60_000}
 
 
@@ -46,6 +46,15 @@ def entrants(n: int, asked: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
         name for name in names if LEAST_ROWS.get(name, 2) <= n <= MOST_ROWS.get(name, n) or name in asked
     ]
     return {name: SIZES[name](n) if name in SIZES else {} for name in suited}
+
+
+def unsuited(n: int, asked: tuple[str, ...] = ()) -> list[str]:
+    """Who would take part with another number of training rows."""
+    return [
+        name
+        for name in ENTRANTS
+        if not asked and name in SHIPPED and not absent(name) and name not in entrants(n)
+    ]
 
 
 def absent(name: str) -> list[str]:

@@ -1,11 +1,12 @@
 """Successive halving: all models on few rows, the better ones on more, the best on as many as time allows.
 
-Rounds before the last draw from seeds of their own, so that nobody is chosen by the rows that the report is
-on.
+Time is processor time, so that a busy machine changes no choice. Rounds before the last draw from a seed of
+their own, so that nobody is chosen by the rows that the report is on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hgpbench.bench import effort
@@ -13,14 +14,22 @@ from hgpbench.bench.entrants import BASELINES
 from hgpbench.units import show_seconds
 
 FIRST, GROWTH = 1_500, 5  # training rows of the first round, and how they grow
-CHOOSING_SEEDS = (20, 21)
-FINALISTS = 5  # besides the baselines
-LEAST_ENTRANTS = 2  # in the last round, even where the time is over
-SLACK = 3  # times as long as was expected may a run of the last round take
+FEWEST_FIRST = 375  # rows of a first round, however short the time
+FIRST_SHARE = 0.25  # of the time, that the first look at all models may take by guess
+CHOOSING_SEED = 20
+FINALISTS = 6  # besides the baselines and whoever takes hardly any time
+HARDLY = 0.02  # of the time
+LEAST_ENTRANTS = 2  # in the last round
+SLACK, SLACK_OF_GUESSES = 2.0, 3.0  # times as long as was expected may a run take, whatever is left
 SHARE = 0.8  # of the time left that a plan may fill: predictions of time are no better than that
+MOST = 0.75  # of the time left that one run may take: a leader that takes it is worth a longer comparison
 FEWEST_ROWS = 50  # of a table that can be compared on
 MOST_TEST = 10_000
 OVERHEAD = 0.6  # seconds of a run besides fit and prediction: start, data, record
+# Nats a row that e times the rows bring a model of which that is not known; on protein .07 (boosting) to .26.
+GAIN = 0.1
+LONG = 2 * 86_400.0  # seconds, beyond which nobody asks how many
+STAGES = 2  # of the last round, one after the other: its first seed, then the others
 
 Params = Mapping[str, Any]
 
@@ -34,20 +43,51 @@ class Result:
     seconds: float
     rows: int
     params: Params
+    gain: float = GAIN  # nats a row for e times the rows
+
+    def expected(self, rows: int) -> float:
+        """The score that it should have with more rows."""
+        gain = 0.0 if self.label in BASELINES else self.gain
+        return self.msll - gain * math.log(max(1.0, rows / self.rows))
+
+    def after(self, before: "Result | None") -> "Result":
+        """The same, with what it gained from the rows that it had more than in the round before."""
+        if before is None or before.rows >= self.rows or not math.isfinite(before.msll - self.msll):
+            return self
+        return replace(self, gain=max(0.0, before.msll - self.msll) / math.log(self.rows / before.rows))
+
+    def taking(self, seconds: float, rows: int, d: int, sized: Mapping[str, Params]) -> "Result":
+        """The same, where a run with so many rows was seen to take as long as that at least."""
+        growth = self.growth(rows, d, sized)
+        return replace(self, seconds=max(self.seconds, seconds / growth))
+
+    def growth(self, rows: int, d: int, sized: Mapping[str, Params]) -> float:
+        """How many times as long a run takes with so many rows, and the parameters that go with them."""
+        return effort.ratio(self.label, (self.params, self.rows), (sized[self.label], rows), d)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Who runs on how many training rows, what that should take, and what was left out."""
+    """Who runs on how many training rows, what that should take, and who was left out."""
 
     rows: int
-    labels: tuple[str, ...]
-    seconds: float
-    cut: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    seconds: float = 0.0  # of all runs
+    repeats: int = 1  # of which there are so many of each
+    longest: float = 0.0  # of one run
+    late: tuple[str, ...] = ()  # sentences: who was left out for want of time
+    behind: tuple[str, ...] = ()  # for being behind
+    unfit: tuple[str, ...] = ()  # for the number of rows
+    hope: float = math.inf  # the score that the best of them should have
 
-    def wall(self, left: float, repeats: int) -> float:
-        """What a run may take: the time left, but enough for whoever was chosen, though it be over."""
-        return max(left, SLACK * self.seconds / repeats)
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Who was left out, and why."""
+        return *self.late, *self.behind, *self.unfit
+
+    def limit(self, left: float) -> float:
+        """What a run may take: most of the time left, enough for whoever was chosen, though it be over."""
+        return max(MOST * left, SLACK * self.longest)
 
 
 def sizes(rows: int) -> tuple[int, int]:
@@ -61,26 +101,23 @@ def seeds(train: int) -> int:
     return 10 if train <= 1_000 else 5 if train <= 5_000 else 3
 
 
-def rounds(full: int) -> list[int]:
-    """Training rows of the rounds before the last; none where the table is small."""
-    found, rows = list[int](), FIRST
-    while rows * 2 <= full and len(found) < 2:
-        found.append(rows)
-        rows *= GROWTH
-    return found
+def first(full: int, cost: Callable[[int], float], seconds: float) -> int:
+    """Rows on which all models are looked at first: all of a small table, and fewer where time is short."""
+    rows = FIRST if full >= 2 * FIRST else full
+    while cost(rows) > seconds and rows >= 2 * FEWEST_FIRST:
+        rows //= 2
+    return rows
 
 
-def survivors(results: Sequence[Result], least: int = FINALISTS) -> list[Result]:
-    """The better half, at least so many, and the baselines; the best first."""
-    ranked = sorted(results, key=lambda each: each.msll)
-    entrants = [each for each in ranked if each.label not in BASELINES]
-    kept = {each.label for each in entrants[: max(least, (len(entrants) + 1) // 2)]}
-    return [each for each in ranked if each.label in kept or each.label in BASELINES]
-
-
-def leaders(ranked: Sequence[Result], sized: Mapping[str, Params]) -> list[str]:
-    """The three best of those made for so many rows: where they cannot all run, a round says little."""
-    return [each.label for each in ranked if each.label not in BASELINES and each.label in sized][:3]
+def contenders(ranked: Sequence[Result], sized: Mapping[str, Params], seconds: float) -> list[Result]:
+    """The better half of those made for the rows of a further round, but so many; the baselines, and whoever
+    takes hardly any of the time.
+    """
+    fit = [each for each in ranked if each.label in sized]
+    entrants = [each for each in fit if each.label not in BASELINES]
+    kept = {each.label for each in entrants[: max(FINALISTS, (len(entrants) + 1) // 2)]}
+    cheap = {each.label for each in fit if each.seconds <= HARDLY * seconds}
+    return [each for each in fit if each.label in {*BASELINES, *kept, *cheap}]
 
 
 def affordable(results: Sequence[Result], repeats: int, seconds: float) -> tuple[list[str], tuple[str, ...]]:
@@ -111,20 +148,40 @@ def final(
     seconds: float,
     d: int,
     params: Callable[[int], Mapping[str, Params]],
+    parallel: int = 1,
 ) -> Plan:
-    """The most rows on which the best models can run so often in these seconds, and who can take part.
+    """The plan whose best model should have the best score: rows are worth something, and so are leaders.
 
-    Rows are halved until the three best fit in; of the others those that fit as well.
+    A leader that has no time for more rows is left out only where others gain more from them than it leads
+    by. With the fewest rows the best takes part, whatever it takes.
     """
-    least = max((each.rows for each in ranked), default=full)
-    rows = full
-    while True:
-        sized = params(rows)
-        sure = 1 if rows <= least else 0
-        chosen, spent, cut = fitting(ranked, rows, repeats, SHARE * seconds, d, sized, sure)
-        if rows <= least or all(label in chosen for label in leaders(ranked, sized)):
-            return Plan(rows, tuple(chosen), spent, cut)
-        rows = max(least, rows // 2)
+    least = min(full, max((each.rows for each in ranked), default=full))
+    plans = [
+        fitting(ranked, rows, repeats, SHARE * seconds, d, params(rows), int(rows <= least), parallel)
+        for rows in _halved(full, least)
+    ]
+    return min(plans, key=lambda plan: (plan.hope, -plan.rows))
+
+
+def enough(
+    ranked: Sequence[Result], full: int, repeats: int, d: int, sized: Mapping[str, Params], parallel: int
+) -> tuple[str, float]:
+    """Who should be the best with all rows, by what is known, and a budget for that: twice what it takes."""
+    fit = [each for each in ranked if each.label in sized and each.label not in BASELINES]
+    if not fit:
+        return "", 0.0
+    best = min(fit, key=lambda each: each.expected(full))
+    run = best.seconds * best.growth(full, d, sized) + OVERHEAD
+    return best.label, run * max(2 * repeats / parallel, STAGES / SHARE)
+
+
+def worthwhile(now: Plan, then: Plan) -> bool:
+    """Whether a round before the last is held, by plans of the last one without it and after it.
+
+    It is where it has something to decide, and takes from the last one neither a better score nor places.
+    """
+    places = min(len(now.labels), FINALISTS + len(BASELINES))
+    return bool(now.late or now.behind) and then.hope <= now.hope and len(then.labels) >= places
 
 
 def fitting(
@@ -135,28 +192,67 @@ def fitting(
     d: int,
     sized: Mapping[str, Params],
     sure: int = 0,
-) -> tuple[list[str], float, tuple[str, ...]]:
+    parallel: int = 1,
+) -> Plan:
     """Of the models, best first, those whose runs fit into the time, what they take, why not the others.
 
-    So many of the best are ``sure`` to take part, whatever they take, and then whoever fits in beside the
-    first in twice its time: an answer needs somebody, and to be no baseline for want of time.
+    Whoever takes hardly any time is among them. So many of the best are ``sure`` to take part, whatever they
+    take, and then whoever fits in beside the first in twice its time: an answer needs somebody, and to be no
+    baseline for want of time.
     """
-    chosen, spent, cut, entrants = list[str](), 0.0, list[str](), 0
-    for each in sorted(ranked, key=lambda one: one.label not in BASELINES):  # baselines cost nothing
-        if each.label not in sized:
-            cut.append(f"{each.label}, not made for {rows:,} rows")
+    fit = [each for each in ranked if each.label in sized]
+    runs = {each.label: each.seconds * each.growth(rows, d, sized) + OVERHEAD for each in fit}
+    best = [each.label for each in fit if each.label not in BASELINES][:sure]
+    free = {label for label, run in runs.items() if label in BASELINES or repeats * run <= HARDLY * seconds}
+    chosen = [each for each in fit if each.label in free or each.label in best]
+    spent = repeats * sum(runs[each.label] for each in chosen)
+    seconds = max([seconds, *(spent + repeats * runs[label] for label in best)])
+    late, behind = list[str](), list[str]()
+    for each in fit:
+        run, cost = runs[each.label], repeats * runs[each.label]
+        if each in chosen:
             continue
-        growth = effort.ratio(each.label, (each.params, each.rows), (sized[each.label], rows), d)
-        cost = repeats * (each.seconds * growth + OVERHEAD)
-        is_entrant = each.label not in BASELINES
-        if is_entrant and sure and not entrants:
-            seconds = max(seconds, spent + 2 * cost)
-        if is_entrant and entrants >= FINALISTS and each.rows < rows:
-            cut.append(f"{each.label}, behind on {each.rows:,} rows")
-        elif spent + cost > seconds and is_entrant and entrants >= sure:
-            cut.append(f"{each.label}, some {show_seconds(cost)} for {repeats} runs with {rows:,} rows")
+        if sum(one.label not in free for one in chosen) >= FINALISTS and each.rows < rows:
+            behind.append(f"{each.label}, behind on {each.rows:,} rows")
+        elif spent + cost > seconds or min(STAGES, repeats) * run * parallel > seconds:
+            late.append(f"{each.label}, {_long(cost)} for {_runs(repeats)} with {rows:,} rows")
         else:
-            chosen.append(each.label)
+            chosen.append(each)
             spent += cost
-            entrants += is_entrant
-    return chosen, spent, tuple(cut)
+    return Plan(
+        rows,
+        tuple(each.label for each in fit if each in chosen),
+        spent,
+        repeats,
+        max((runs[each.label] for each in chosen), default=0.0),
+        tuple(late),
+        tuple(behind),
+        tuple(f"{each.label}, not made for {rows:,} rows" for each in ranked if each.label not in sized),
+        _hope(chosen, fit, rows, bool(sure)),
+    )
+
+
+def _hope(chosen: Sequence[Result], fit: Sequence[Result], rows: int, is_sure: bool) -> float:
+    """The score that the best of them should have; none for fewer than the least that could take part."""
+    possible = [each for each in fit if each.label not in BASELINES]
+    entrants = [each for each in chosen if each.label not in BASELINES]
+    if len(entrants) < min(LEAST_ENTRANTS, len(possible)) and not is_sure:
+        return math.inf
+    return min((each.expected(rows) for each in entrants or chosen), default=math.inf)
+
+
+def _halved(full: int, least: int) -> Iterator[int]:
+    """Numbers of rows from all of them down to the least."""
+    rows = full
+    while rows > least:
+        yield rows
+        rows = max(least, rows // 2)
+    yield rows
+
+
+def _long(seconds: float) -> str:
+    return f"some {show_seconds(seconds)}" if seconds < LONG else "days"
+
+
+def _runs(count: int) -> str:
+    return "a run" if count == 1 else f"{count} runs"

@@ -1,4 +1,4 @@
-"""Memory and processor time of a process and all that it started: for limits, and for the peak in a record."""
+"""Memory and processor time of a process and all that it started: for limits, and peaks in a record."""
 
 import os
 import threading

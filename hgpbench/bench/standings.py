@@ -1,7 +1,8 @@
-"""How the models of a round did, from its records: scores to choose by, and what a run took."""
+"""How the models of a round did, from its records: scores to choose by, and what runs took."""
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
@@ -25,7 +26,7 @@ def standings(
         if record is None or record.status != "done":
             del scores[entry.label]
         else:
-            scores[entry.label].append((_msll(folder, record), float(record.timings["total_wall"])))
+            scores[entry.label].append((_msll(folder, record), processor_seconds(record)))
     return [
         Result(label, mean(msll for msll, _ in each), max(took for _, took in each), rows, given[label])
         for label, each in scores.items()
@@ -33,14 +34,28 @@ def standings(
     ]
 
 
-def reasons_of(results: Path, name: str, labels: Sequence[str]) -> dict[str, str]:
+@dataclass(frozen=True)
+class Trouble:
+    """Why a model has no score."""
+
+    reason: str
+    is_late: bool = False  # it was stopped for the time that it took
+
+
+def troubles(results: Path, name: str, labels: Sequence[str]) -> dict[str, Trouble]:
     """Why models of an experiment have no score: what the first of their runs that was not done says."""
-    found = dict.fromkeys(labels, "not run")
+    found = dict.fromkeys(labels, Trouble("not run"))
     for entry in reversed(manifests.read(results / name).entries):
         record = records.find(results / entry.folder) if entry.label in found else None
         if record is not None and record.status != "done":
-            found[entry.label] = " ".join((record.reason or record.status).split())[:200]
+            reason = " ".join((record.reason or record.status).split())[:200]
+            found[entry.label] = Trouble(reason, record.status == "timeout")
     return found
+
+
+def processor_seconds(record: Record) -> float:
+    """What a run took of the processors, as far as that is known."""
+    return float(record.timings.get("total_cpu", record.timings.get("total_wall", 0.0)))
 
 
 def _msll(folder: Path, record: Record) -> float:

@@ -60,7 +60,7 @@ class _Run:
     listener: Listener  # progress comes in; the end of its channel tells the run that we are gone
     started: float
     weighed: float = 0.0  # when what it uses was looked at last
-    used: Usage = Usage()  # the most memory, the last time
+    used: Usage = field(default_factory=Usage)  # the most memory, the last time
 
 
 @dataclass

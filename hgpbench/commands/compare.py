@@ -27,7 +27,10 @@ from hgpbench.errors import ConfigError
 def compare(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="A file with a table, or a dataset's name.")],
     target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
-    budget: Annotated[str, typer.Option(metavar="TIME", help="About how long it may take.")] = "10min",
+    budget: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="About how long it may take, on a machine that does nothing else."),
+    ] = "10min",
     models: Annotated[
         list[str] | None, typer.Option("--models", metavar="NAME", help="Only these; may be repeated.")
     ] = None,
@@ -56,6 +59,7 @@ def compare(
     """Say which model suits a table, whether its noise varies, and what to do next.
 
     All models start on few rows, the better ones go on to more, and the best run with at least three seeds.
+    The budget is of processor time: where the machine has other work, this takes longer.
     """
     from hgpbench import units
     from hgpbench.bench import asked, forks
@@ -111,6 +115,8 @@ def compare(
             group or "",
             halving.sizes(subject.rows)[0],
             tuple(PEERS),
+            *contest.enough,
+            tuple(contest.chosen),
         ),
     )
     write_report(folder, plot=True, html=True, brief=True)

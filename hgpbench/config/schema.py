@@ -170,7 +170,8 @@ class Limits(_Strict):
 
     wall: Seconds | None = Field(default=None, description="wall-clock time of a run, e.g. 2h")
     cpu: Seconds | None = Field(
-        default=None, description="processor time of a run and its children, e.g. 1h; a busy machine takes none"
+        default=None,
+        description="processor time of a run and its children, e.g. 1h; a busy machine takes none",
     )
     memory: Bytes | None = Field(
         default=None, description="resident memory of a run and its children, e.g. 16GB"

@@ -178,18 +178,26 @@ def _warned(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
 
 
 def _fewer(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
-    """That a longer budget would use more of the table."""
+    """That a longer budget would use more of the table, or has room for the model that was ahead."""
     rows = experiment.finished[0].n_train or 0
-    if rows >= asked.whole:
+    missed = asked.leader and not experiment.done(asked.leader)
+    if rows >= asked.whole and not missed:
         return ()
-    return (
-        f"Beware: for want of time this is on {rows:,} of {asked.whole:,} training rows, where other models "
-        "may be the best; a longer --budget takes more.",
-    )
+    told = f"this is on {rows:,} of {asked.whole:,} training rows, where other models may be the best"
+    if missed:
+        told = f"{asked.leader}, which was ahead with fewer rows, is not in the table"
+    longer = f"--budget {_round(asked.enough)}" if asked.enough else "a longer --budget"
+    return (f"Beware: for want of time {told}; {longer} should do for all rows.",)
+
+
+def _round(seconds: float) -> str:
+    """A duration as one types it, in minutes or hours."""
+    return f"{math.ceil(seconds / 60)}min" if seconds < 7_200 else f"{math.ceil(seconds / 3_600)}h"
 
 
 def _cut(asked: Asked) -> tuple[str, ...]:
-    return (f"Left out: {'; '.join(asked.cut)}.",) if asked.cut else ()
+    chosen = (f"Chosen by a look at fewer rows: {'; '.join(asked.chosen)}.",) if asked.chosen else ()
+    return (*chosen, f"Left out: {'; '.join(asked.cut)}.") if asked.cut else chosen
 
 
 def _next(asked: Asked, ranked: list[Row]) -> str:

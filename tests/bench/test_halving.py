@@ -1,12 +1,14 @@
 """Who goes on from one round of a comparison to the next, on how many rows, and what is said of the others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hgpbench.bench import effort, halving, overlap
-from hgpbench.bench.entrants import BASELINES, ENTRANTS, SIZES, entrants
+from hgpbench.bench.entrants import BASELINES, ENTRANTS, SIZES, entrants, unsuited
 from hgpbench.bench.estimators import SHIPPED
-from hgpbench.bench.halving import Result
+from hgpbench.bench.halving import Plan, Result
 
 
 def results(*scores: float, seconds: float = 1.0, rows: int = 1_500) -> list[Result]:
@@ -23,11 +25,18 @@ def test_every_entrant_is_a_model_that_can_be_made_at_its_size() -> None:
     assert set(SIZES) <= set(ENTRANTS)
     assert entrants(2_000_000).keys() == entrants(200_000).keys()
     assert list(entrants(100, ("gp", "forest"))) == ["gp", "forest"]
+    assert {"gp", "vshgp"} <= set(unsuited(40_000))
+    assert unsuited(40_000, ("gp",)) == []
 
 
-def test_the_better_half_goes_on_and_the_baselines_always() -> None:
-    kept = halving.survivors(results(*-np.arange(1.0, 9.0)), least=2)
-    assert [each.label for each in kept] == ["lightgbm", "gp", "svshgp", "dvshgp", "linear", "mean"]
+def test_the_better_half_goes_on_and_the_baselines_and_the_cheap_always() -> None:
+    ranked = sorted(results(*-np.arange(1.0, 9.0), seconds=3.0), key=lambda each: each.msll)
+    kept = halving.contenders(ranked, entrants(1_500), 100.0)
+    assert [each.label for each in kept] == [
+        *("lightgbm", "gp", "svshgp", "dvshgp", "ehsod", "hetlinear", "linear", "mean")
+    ]
+    assert len(halving.contenders(ranked, entrants(1_500), 1_000.0)) == len(ranked)
+    assert "gp" not in [each.label for each in halving.contenders(ranked, entrants(7_500), 100.0)]
 
 
 def test_a_plan_takes_all_rows_where_there_is_time() -> None:
@@ -35,13 +44,26 @@ def test_a_plan_takes_all_rows_where_there_is_time() -> None:
     assert plan.rows == 3_000
     assert {"vsgp", "forest", "hetlinear", "mean", "linear"} == set(plan.labels)
     assert plan.cut == ()
+    assert plan.hope == pytest.approx(-0.5 - halving.GAIN * np.log(2))
 
 
-def test_with_less_time_it_takes_fewer_rows_and_says_so() -> None:
-    plan = halving.final(results(-0.5, -0.4, -0.3, seconds=5.0), 100_000, 3, 600.0, 4, entrants)
-    assert 1_500 <= plan.rows < 100_000
-    assert {"vsgp", "forest", "hetlinear"} <= set(plan.labels)
-    assert plan.seconds <= 600.0
+def test_a_leader_is_left_out_only_where_rows_are_worth_more_than_it_leads_by() -> None:
+    ahead = Result("dvshgp", -0.9, 8.0, 1_500, {"n_experts": 4})
+    for lead, has_it in ((0.01, False), (3.0, True)):
+        others = [replace(each, msll=-0.9 + lead) for each in results(0.0, 0.0, 0.0, seconds=0.05)[:3]]
+        plan = halving.final([ahead, *others], 100_000, 3, 75.0, 4, entrants)
+        assert ("dvshgp" in plan.labels) is has_it
+        assert (plan.rows < 100_000) is has_it
+        assert plan.seconds <= 75.0
+
+
+def test_what_more_rows_have_brought_counts() -> None:
+    few, many = (Result("vsgp", msll, 1.0, rows, {}) for msll, rows in ((-0.3, 1_500), (-0.5, 7_500)))
+    grown = many.after(few)
+    assert grown.expected(37_500) == pytest.approx(-0.7)
+    assert many.after(None).gain == few.after(many).gain == halving.GAIN
+    assert replace(many, msll=-0.2).after(few).gain == 0.0
+    assert replace(many, msll=np.inf).after(few).gain == halving.GAIN
 
 
 def test_where_the_time_is_over_the_best_two_still_run() -> None:
@@ -49,17 +71,27 @@ def test_where_the_time_is_over_the_best_two_still_run() -> None:
     plan = halving.final(ranked, 100_000, 3, 0.0, 4, entrants)
     assert plan.rows == 1_500
     assert set(plan.labels) == {"mean", "linear", "forest", "hetlinear"}
+    assert plan.hope == -0.9
 
 
-def test_leaders_that_have_no_time_end_the_choosing() -> None:
-    ranked = sorted(results(-0.9, -0.8, -0.7, -0.6), key=lambda each: each.msll)
-    slow = [Result("vsgp", -0.9, 1e5, 1_500, {}), *ranked[1:]]
-    assert halving.leaders(slow, entrants(7_500)) == ["vsgp", "forest", "hetlinear"]
-    chosen, _, _ = halving.fitting(slow, 7_500, 2, 500.0, 4, entrants(7_500))
-    assert "vsgp" not in chosen
-    plan = halving.final(slow, 40_000, 3, 500.0, 4, entrants)
-    assert plan.rows == 1_500
-    assert {"vsgp", "forest"} <= set(plan.labels)  # the best two, whatever they take
+def test_a_round_is_held_where_it_decides_something_and_takes_nothing() -> None:
+    now = Plan(9_000, ("a", "b", "mean"), late=("c, some 10 s",), hope=-0.5)
+    assert halving.worthwhile(now, now)
+    assert not halving.worthwhile(now, replace(now, hope=-0.4))
+    assert not halving.worthwhile(now, replace(now, labels=("a", "mean")))
+    assert not halving.worthwhile(replace(now, late=()), now)
+    assert halving.worthwhile(replace(now, late=(), behind=("c, behind",)), now)
+
+
+def test_a_first_look_takes_a_share_of_the_time() -> None:
+    def cost(rows: int) -> float:
+        return rows / 10
+
+    assert halving.first(240, cost, 1.0) == 240
+    assert halving.first(2_400, cost, 1e3) == 2_400
+    assert halving.first(36_584, cost, 1e3) == 1_500
+    assert halving.first(36_584, cost, 80.0) == 750
+    assert halving.first(36_584, cost, 0.0) == 375
 
 
 def test_where_the_time_is_over_quick_ones_run_beside_the_best() -> None:
@@ -67,8 +99,8 @@ def test_where_the_time_is_over_quick_ones_run_beside_the_best() -> None:
     slow = [Result("vsgp", -0.9, 90.0, 1_500, {}), *ranked[1:]]
     plan = halving.final(slow, 40_000, 3, 0.0, 4, entrants)
     assert set(plan.labels) == {"mean", "linear", "vsgp", "forest", "hetlinear", "ehsod"}
-    assert plan.wall(0.0, 3) >= 3 * 90.0  # for the best, though the time is over
-    assert plan.wall(1e6, 3) == 1e6
+    assert plan.limit(0.0) >= 2 * 90.0  # for the best, though the time is over
+    assert plan.limit(1e6) > 5e5
 
 
 def test_further_seeds_go_to_the_best_and_to_those_that_there_is_time_for() -> None:
@@ -91,17 +123,36 @@ def test_further_seeds_go_to_the_best_and_to_those_that_there_is_time_for() -> N
 
 
 def test_whoever_is_too_slow_or_behind_is_named() -> None:
-    ranked = sorted(results(-0.9, -0.8, -0.7, -0.6, -0.5, -0.4, -0.3), key=lambda each: each.msll)
+    scores = (-0.9, -0.8, -0.7, -0.6, -0.5, -0.4, -0.3, -0.2)
+    ranked = sorted(results(*scores, seconds=20.0), key=lambda each: each.msll)
     slow = [Result("ehsod", -1.0, 1e5, 1_500, {}), *[each for each in ranked if each.label != "ehsod"]]
-    chosen, _, cut = halving.fitting(slow, 6_000, 3, 500.0, 4, entrants(6_000))
-    assert "ehsod" not in chosen
-    assert any(sentence.startswith("ehsod, some") for sentence in cut)
-    assert any(sentence.startswith("gp, not made for 6,000 rows") for sentence in cut)
+    plan = halving.fitting(slow, 6_000, 3, 1e4, 4, entrants(6_000))
+    assert "ehsod" not in plan.labels
+    assert plan.late == ("ehsod, days for 3 runs with 6,000 rows",)
+    assert plan.behind == ()
+    assert plan.unfit == ("gp, not made for 6,000 rows",)
+    many = [each for each in ranked if each.label != "gp"]  # seven, and the baselines
+    assert halving.fitting(many, 3_000, 3, 1e5, 4, entrants(3_000)).behind == ()  # hardly any of so much time
+    assert halving.fitting(many, 3_000, 3, 3e3, 4, entrants(3_000)).behind == (
+        "lightgbm, behind on 1,500 rows",
+    )
 
 
-def test_rounds_grow_towards_the_whole_table() -> None:
-    assert halving.rounds(240) == []
-    assert halving.rounds(36_584) == [1_500, 7_500]
+def test_a_run_that_is_longer_than_the_time_does_not_fit_on_however_many_processors() -> None:
+    one = [Result("forest", -0.9, 100.0, 1_500, {}), Result("hetlinear", -0.1, 0.0, 1_500, {})]
+    assert "forest" in halving.fitting(one, 1_500, 3, 1_600.0, 4, entrants(1_500), parallel=4).labels
+    assert "forest" not in halving.fitting(one, 1_500, 3, 1_600.0, 4, entrants(1_500), parallel=16).labels
+
+
+def test_a_budget_that_would_be_enough_is_reckoned() -> None:
+    two = [Result("forest", -0.9, 10.0, 1_500, {}), Result("nngp", -0.95, 100.0, 1_500, {}, gain=0.0)]
+    label, seconds = halving.enough(two, 36_000, 3, 9, entrants(36_000), 1)
+    assert label == "forest"
+    assert halving.fitting(two, 36_000, 3, halving.SHARE * seconds, 9, entrants(36_000)).labels[0] == "forest"
+    assert halving.enough(two[:0], 36_000, 3, 9, entrants(36_000), 1) == ("", 0.0)
+
+
+def test_tables_are_split_into_training_and_test_rows() -> None:
     for rows in (60, 824, 45_730, 2_000_000):
         train, test = halving.sizes(rows)
         assert train + test == rows
