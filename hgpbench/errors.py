@@ -31,6 +31,16 @@ class DataError(HgpbenchError):
     """A dataset cannot be obtained, read or understood."""
 
 
+class Unreachable(DataError):
+    """Nobody answered. What failed stands apart from what to do, so that many failures tell that once."""
+
+    advice = "check the internet connection, or give a file with --from"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; {self.advice}")
+        self.what = what
+
+
 class RecordError(HgpbenchError):
     """A stored run is damaged or of another format."""
 

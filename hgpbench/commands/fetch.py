@@ -1,5 +1,7 @@
 """``hgpbench fetch``: one line per dataset, and the notes that belong to it."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,11 +9,11 @@ import typer
 
 from hgpbench import units
 from hgpbench.commands.completion import dataset_names
-from hgpbench.commands.endings import say
+from hgpbench.commands.endings import EXIT_USAGE, complain, say
 from hgpbench.commands.tables import asks_nothing, reading_tables
 from hgpbench.data.frames.choices import Choices
 from hgpbench.data.names import is_openml
-from hgpbench.errors import ConfigError
+from hgpbench.errors import ConfigError, DataError, Unreachable
 from hgpbench.words import listed
 
 if TYPE_CHECKING:
@@ -62,13 +64,38 @@ def fetch(
         called = name or name_for(table)
         say(_told(import_table(table, called, target, choices=choices, force=force, folder=folder), own=True))
         return
-    for each in _named(names, target, name, choices):
+
+    def obtain(each: str) -> str:
         if is_openml(each) and not check:
-            say(_told(import_openml(each, target, choices=choices, force=force, folder=folder), own=True))
-        elif check:
-            say(_told(fetches.check(each, folder=folder)))
-        else:
-            say(_told(fetches.fetch(each, source=source, force=force, folder=folder)))
+            return _told(import_openml(each, target, choices=choices, force=force, folder=folder), own=True)
+        if check:
+            return _told(fetches.check(each, folder=folder))
+        return _told(fetches.fetch(each, source=source, force=force, folder=folder, tell=_tell))
+
+    _each(_named(names, target, name, choices), obtain)
+
+
+def _each(names: list[str], obtain: Callable[[str], str]) -> None:
+    """Try all names, whatever becomes of the first; what to do where nobody answers is told once."""
+    failed = list[DataError]()
+    for name in names:
+        try:
+            say(obtain(name))
+        except DataError as error:
+            if len(names) == 1:
+                raise
+            complain(error.what if isinstance(error, Unreachable) else str(error))
+            failed.append(error)
+    if any(isinstance(error, Unreachable) for error in failed):
+        complain(Unreachable.advice)
+    if failed:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _tell(line: str) -> None:
+    """A sign of life, where somebody looks at it."""
+    if sys.stderr.isatty():
+        say(line, err=True)
 
 
 def _named(names: list[str] | None, target: str | None, name: str | None, choices: Choices) -> list[str]:

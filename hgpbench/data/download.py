@@ -20,7 +20,7 @@ import requests
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from hgpbench.errors import DataError
+from hgpbench.errors import DataError, Unreachable
 from hgpbench.words import printable
 
 RETRIES = 2
@@ -48,9 +48,7 @@ def download(url: str, workspace: Path, most: int = MAX_BYTES) -> Path:
     try:
         return Path(keeper.fetch(name, downloader=partial(_download, most=most)))
     except requests.exceptions.RequestException as error:
-        raise DataError(
-            f"no answer ({_reason(error)}); check the internet connection, or give a file with --from"
-        ) from error
+        raise Unreachable(f"no answer ({_reason(error)})") from error
     except ValueError as error:
         raise DataError(f"not an address that can be downloaded ({error})") from error
 

@@ -11,9 +11,10 @@ from hgpbench import files, shipped
 from hgpbench.data import cards, places, store, tables
 from hgpbench.data.cards import Card, Recipe
 from hgpbench.data.names import data_folder, expanded, find_stored, full_name, parse_name, stored_path
+from hgpbench.data.places import Tell
 from hgpbench.data.synthetic import Generator
 from hgpbench.data.workspace import workspace
-from hgpbench.errors import DataError
+from hgpbench.errors import DataError, Unreachable
 from hgpbench.words import nearest
 
 
@@ -41,8 +42,12 @@ def fetch(
     source: str | None = None,
     force: bool = False,
     folder: Path | None = None,
+    tell: Tell = lambda line: None,
 ) -> FetchResult:
-    """Make a dataset available: by name (``sarcos:subset``), or by the path of a card of one's own."""
+    """Make a dataset available: by name (``sarcos:subset``), or by the path of a card of one's own.
+
+    What takes time is told before it begins.
+    """
     start = time.perf_counter()
     folder = folder or data_folder()
     card, variant = _card(name, variant, folder)
@@ -54,7 +59,7 @@ def fetch(
         return result_of("present", there, store.describe(there), start)
     joining = _card_to_keep(card, folder, force)
     with workspace(target) as scratch:
-        described, notes = build(card, key, target, source, scratch)
+        described, notes = build(card, key, target, source, scratch, tell)
         if joining is not None:
             files.write_text(folder / f"{card.name}.yaml", joining)
     return result_of("written", target, described, start, notes)
@@ -84,14 +89,17 @@ def check(name: str, variant: str | None = None, *, folder: Path | None = None) 
 
 
 def build(
-    card: Card, key: str | None, target: Path, source: str | None, scratch: Path
+    card: Card, key: str | None, target: Path, source: str | None, scratch: Path, tell: Tell
 ) -> tuple[store.Description, tuple[str, ...]]:
     """From raw files to the stored dataset; the caller holds the workspace."""
     recipe = card.variants[key or card.default]
     asked = full_name(card.name, key)
     try:
-        obtained = places.obtain(card, recipe, source, scratch)
+        obtained = places.obtain(card, recipe, source, scratch, lambda line: tell(f"{asked}: {line}"))
+        tell(f"{asked}: reading {', '.join(file.file for file in recipe.files)}")
         table, dropped = make_table([raw.path for raw in obtained], recipe)
+    except Unreachable as error:
+        raise Unreachable(f"{asked}: {error.what}") from error
     except DataError as error:
         raise DataError(f"{asked}: {error}") from error
     about = store.About(

@@ -1,7 +1,7 @@
 """Where a raw file may be found: the mirror first, then beside the card, then the publishers' addresses."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -10,7 +10,9 @@ from hgpbench.data import raw
 from hgpbench.data.cards import Card, RawFile, Recipe
 from hgpbench.data.download import MAX_BYTES, download, is_url
 from hgpbench.data.names import expanded
-from hgpbench.errors import DataError
+from hgpbench.errors import DataError, Unreachable
+
+Tell = Callable[[str], None]  # is told what is being waited for
 
 MIRROR = "HGPBENCH_MIRROR"
 _SLACK = 64 << 20  # bytes of an archive beside the file that is wanted
@@ -25,22 +27,29 @@ class Obtained:
     source: str  # the file or address it was taken from
 
 
-def obtain(card: Card, recipe: Recipe, given: str | None, workspace: Path) -> list[Obtained]:
+def obtain(card: Card, recipe: Recipe, given: str | None, workspace: Path, tell: Tell) -> list[Obtained]:
     """All raw files of a recipe; ``given`` (a path or an address) replaces every other place."""
-    return [_obtain_one(wanted, _places(card, recipe, wanted, given), workspace) for wanted in recipe.files]
+    return [
+        _obtain_one(wanted, _places(card, recipe, wanted, given), workspace, tell) for wanted in recipe.files
+    ]
 
 
-def _obtain_one(wanted: RawFile, places: Iterator[str], workspace: Path) -> Obtained:
+def _obtain_one(wanted: RawFile, places: Iterator[str], workspace: Path, tell: Tell) -> Obtained:
     failures: list[str] = []
+    error_of: type[DataError] = DataError
     for place in places:
+        tell(f"trying {place}")
         try:
             path = download(place, workspace, _most(wanted)) if is_url(place) else Path(place)
             plain = raw.unpack(path, wanted, workspace)
             return Obtained(plain, raw.verify(plain, wanted), place)
+        except Unreachable as error:
+            failures.append(f"{place}: {error.what}")
+            error_of = Unreachable
         except DataError as error:
             failures.append(f"{place}: {error}")
     if failures:
-        raise DataError("; ".join(failures))
+        raise error_of("; ".join(failures))
     raise DataError(
         f"no place is known to get {wanted.file} from; name a file with --from, or a folder with {MIRROR}"
     )
