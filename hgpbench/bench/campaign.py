@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
-from hgpbench.bench import costs, leftovers, plan, provenance
+from hgpbench.bench import costs, effort, leftovers, plan, provenance
 from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
 from hgpbench.bench.dispatch import Dispatcher
@@ -128,13 +128,24 @@ def estimate(campaign: Campaign) -> costs.Estimate:
     """What the due runs should take, as many at a time as was asked for."""
     results = campaign.options.results
 
-    def guess(job: Job) -> float | None:
+    def sizes(job: Job) -> tuple[int, int, int]:
         source = open_source(job.dataset["name"], job.dataset["variant"])
-        rows, _ = source.sizes(Split(**job.split))
-        return costs.by_arithmetic(job, rows, source.n_inputs, results)
+        return *source.sizes(Split(**job.split)), source.n_inputs
 
-    found = costs.estimate(campaign.due, results, guess)
-    return replace(found, seconds=found.seconds / campaign.options.parallel)
+    def seconds(job: Job) -> float | None:
+        rows, _, inputs = sizes(job)
+        return costs.by_arithmetic(job, rows, inputs, results)
+
+    def memory(job: Job) -> float | None:
+        return effort.memory(job.model, job.params, *sizes(job))
+
+    found = costs.estimate(campaign.due, results, seconds, memory)
+    at_once = campaign.options.parallel
+    return replace(
+        found,
+        seconds=found.seconds / at_once,
+        memory=found.memory * min(at_once, max(1, len(campaign.due))),
+    )
 
 
 def _write_manifest(campaign: Campaign) -> None:

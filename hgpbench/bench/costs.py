@@ -12,39 +12,56 @@ from hgpbench.bench import record as records
 from hgpbench.bench.job import COSTS_ONLY, RUNS, Job
 from hgpbench.bench.record import Record
 
+Guess = Callable[[Job], float | None]  # by arithmetic; None where nothing is known
+
 
 @dataclass(frozen=True)
 class Estimate:
     """What runs should take, one after the other."""
 
     seconds: float = 0.0
+    memory: float = 0.0  # bytes of the largest, of those that are known
     guessed: int = 0  # runs of which only their arithmetic is known
     unknown: int = 0  # runs of which nothing is known: they are not in the seconds
 
     def __add__(self, other: "Estimate") -> "Estimate":
         return Estimate(
-            self.seconds + other.seconds, self.guessed + other.guessed, self.unknown + other.unknown
+            self.seconds + other.seconds,
+            max(self.memory, other.memory),
+            self.guessed + other.guessed,
+            self.unknown + other.unknown,
         )
 
 
-def estimate(jobs: Iterable[Job], results: Path, guess: Callable[[Job], float | None]) -> Estimate:
-    """What the jobs should take, by earlier runs, or else by a guess."""
-    known: dict[Path, _Times] = {}
-    guesses: dict[str, float | None] = {}
+def estimate(jobs: Iterable[Job], results: Path, seconds: Guess, memory: Guess) -> Estimate:
+    """What the jobs should take, by earlier runs, or else by guesses."""
+    known: dict[Path, _Earlier] = {}
+    seconds, memory = _by_setting(seconds), _by_setting(memory)
     total = Estimate()
     for job in jobs:
         folder = results / job.folder.parent  # of all runs of the model on the dataset
         if folder not in known:
-            known[folder] = _times(folder)
-        seconds = known[folder].of(_setting(job.params, job.split))
-        if seconds is not None:
-            total += Estimate(seconds)
+            known[folder] = _earlier(folder)
+        setting = _setting(job.params, job.split)
+        took, most = known[folder].seconds_of(setting), known[folder].peaks.get(setting) or memory(job) or 0.0
+        if took is not None:
+            total += Estimate(took, most)
             continue
-        if job.setting not in guesses:
-            guesses[job.setting] = guess(job)
-        guessed = guesses[job.setting]
-        total += Estimate(unknown=1) if guessed is None else Estimate(guessed, guessed=1)
+        guessed = seconds(job)
+        total += Estimate(0.0, most, unknown=1) if guessed is None else Estimate(guessed, most, guessed=1)
     return total
+
+
+def _by_setting(guess: Guess) -> Guess:
+    """The guess, made once for all seeds."""
+    made: dict[str, float | None] = {}
+
+    def looked_up(job: Job) -> float | None:
+        if job.setting not in made:
+            made[job.setting] = guess(job)
+        return made[job.setting]
+
+    return looked_up
 
 
 def by_arithmetic(job: Job, rows: int, inputs: int, results: Path) -> float | None:
@@ -103,13 +120,14 @@ def _computing(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass
-class _Times:
-    """Total times of the finished runs of a model on a dataset, by setting."""
+class _Earlier:
+    """Total times and memory of the finished runs of a model on a dataset, by setting."""
 
     by_setting: dict[str, list[float]] = field(default_factory=dict)
     means: dict[str, float] = field(default_factory=dict)
+    peaks: dict[str, float] = field(default_factory=dict)
 
-    def of(self, setting: str) -> float | None:
+    def seconds_of(self, setting: str) -> float | None:
         """The mean of the same setting, or else of all."""
         key = setting if setting in self.by_setting else ""
         if key not in self.means and self.by_setting:
@@ -118,14 +136,16 @@ class _Times:
         return self.means.get(key)
 
 
-def _times(folder: Path) -> _Times:
-    times = _Times()
+def _earlier(folder: Path) -> _Earlier:
+    found = _Earlier()
     for path in folder.glob("*/"):
         record = records.find(path)
         if record is not None and record.status == "done" and "total_wall" in record.timings:
             setting = _setting(record.params, record.split)
-            times.by_setting.setdefault(setting, []).append(record.timings["total_wall"])
-    return times
+            found.by_setting.setdefault(setting, []).append(record.timings["total_wall"])
+            if record.peak_memory is not None:
+                found.peaks[setting] = max(found.peaks.get(setting, 0.0), record.peak_memory)
+    return found
 
 
 def _setting(params: dict[str, Any], split: dict[str, Any]) -> str:

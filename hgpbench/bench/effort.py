@@ -104,6 +104,67 @@ def seconds(model: str, params: Mapping[str, Any], n: int, d: int) -> float | No
     return None if count is None else count(float(n), float(d), params) * _SECONDS * _SPEED / speed()
 
 
+def _large(m: str, default: float, matrices: float) -> Count:
+    """So many square matrices, of as many rows as a parameter says."""
+    return lambda n, d, p: 8 * matrices * _given(p, m, default, n) ** 2
+
+
+def _tall(matrices: float) -> Count:
+    """So many matrices of all rows by inducing points."""
+    return lambda n, d, p: 8 * matrices * n * _given(p, "n_inducing", 200, n)
+
+
+def _batch(matrices: float) -> Count:
+    """Matrices of a batch by inducing points."""
+
+    def count(n: float, d: float, p: Mapping[str, Any]) -> float:
+        m = _given(p, "n_inducing_f", _given(p, "n_inducing", 200, n), n)
+        return 8 * matrices * m * (20 * _given(p, "batch_size", 500, n) + 6 * m)
+
+    return count
+
+
+def _points(p: Mapping[str, Any], n: float) -> float:
+    return _given(p, "n_inducing_f", 100, n) + _given(p, "n_inducing_g", 100, n)
+
+
+PROCESS = 200e6  # bytes of a run that does nearly nothing
+MEMORY: Mapping[str, Count] = {
+    "gp": lambda n, d, p: 32 * n * n,
+    "vhgp": lambda n, d, p: 64 * n * n,
+    "ehsod": _large("subset_size", 2_000, 3.0),
+    "sklearn-gpr": lambda n, d, p: (4 + 4 * d) * _large("max_rows", 2_000, 1.0)(n, d, p),
+    "vsgp": _tall(3),
+    "fitc": _tall(4),
+    "dpic": _tall(6),
+    "vshgp": lambda n, d, p: 48 * n * _points(p, n),
+    "svgp": _batch(1),
+    "svshgp": _batch(2),
+    "gpvc": lambda n, d, p: 48 * n * _given(p, "n_basis", 100, n),
+    "dvshgp": lambda n, d, p: 5e7 + 4 * n * _points(p, n),
+    "rbcm": lambda n, d, p: 16 * n * n / max(1.0, float(p.get("n_experts") or 10)),
+    "nngp": lambda n, d, p: 40 * n * _given(p, "n_neighbors", 50, n),
+    "nnhgp": lambda n, d, p: 60 * n * _given(p, "n_neighbors", 50, n),
+    "forest": lambda n, d, p: 2_000 * n,
+    "lightgbm": lambda n, d, p: 1e7 + 1_000 * n,
+    "catboost": lambda n, d, p: 4e7 + 1_000 * n,
+    "ngboost": lambda n, d, p: 5e7 + 1_000 * n,
+    "gpboost": lambda n, d, p: 9_000 * n,
+    "gpytorch": lambda n, d, p: 4.3e8 + 200 * n,
+    "gpytorch-het": lambda n, d, p: 5e8 + 200 * n,
+}
+"""Bytes of a run besides its process and its rows, by model; nothing for those that keep nearly nothing."""
+
+
+def memory(model: str, params: Mapping[str, Any], n: int, test: int, d: int) -> float | None:
+    """The most memory that a run should take, within a factor of two or so; None where nothing is known."""
+    if model not in EFFORT:
+        return None
+    count = MEMORY.get(model)
+    rows = 32.0 * (n + test) * (d + 2)  # as they were read, split, scaled
+    return PROCESS + rows + (count(float(n), float(d), params) if count else 0.0)
+
+
 def ratio(
     model: str, then: tuple[Mapping[str, Any], int], now: tuple[Mapping[str, Any], int], d: int
 ) -> float:

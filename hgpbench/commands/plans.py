@@ -5,16 +5,26 @@ from typing import Any
 
 from hgpbench import units
 from hgpbench.bench.campaign import Campaign, estimate
+from hgpbench.bench.costs import Estimate
 from hgpbench.commands.listings import Listing
 
 
 def plans(campaigns: Sequence[Campaign]) -> str:
-    """Each run of each experiment with its state, and what the command would cost."""
-    return "\n\n".join("\n".join(map(str, plan(campaign))) for campaign in campaigns)
+    """What the command would cost, and each run of each experiment with its state."""
+    each = ["\n".join(map(str, plan(campaign))) for campaign in campaigns]
+    return "\n\n".join([*whole(campaigns), *each])
 
 
-def plan(campaign: Campaign) -> tuple[str, Listing, str]:
-    """The experiment, its runs, and what the command would cost."""
+def whole(campaigns: Sequence[Campaign]) -> list[str]:
+    """What all experiments would cost, where there are several."""
+    if len(campaigns) < 2:
+        return []
+    told = sum((estimate(campaign) for campaign in campaigns), Estimate())  # one after the other
+    return [f"in all {_cost(sum(len(campaign.due) for campaign in campaigns), told)}"]
+
+
+def plan(campaign: Campaign) -> tuple[str, str, Listing]:
+    """The experiment, what the command would cost, and the runs."""
     experiment = campaign.experiment
     due = {job.identity for job in campaign.due}
     rows = []
@@ -24,19 +34,29 @@ def plan(campaign: Campaign) -> tuple[str, Listing, str]:
         if job.identity in due and state != "pending":
             state += ", runs again"
         rows.append((job.label, job.model, str(job.seed), state, job.folder.as_posix()))
-    told = estimate(campaign)
+    listing = Listing(("LABEL", "MODEL", "SEED", "STATE", "FOLDER"), tuple(rows), frozenset({2}))
+    return f"{experiment.name}: {experiment.path}", _cost(len(due), estimate(campaign)), listing
+
+
+def _cost(due: int, told: Estimate) -> str:
+    """What so many runs should take."""
+    if not due:
+        return "nothing to run"
     about = "no earlier run tells the time"
-    if len(due) > told.unknown:
+    if due > told.unknown:
         about = f"about {units.show_seconds(told.seconds)}"
         if told.guessed:
-            about += (
-                f", {told.guessed} by their arithmetic alone, which is right within a factor of three or so"
-            )
+            about += f", {told.guessed} by their arithmetic alone (right within a factor of three or so)"
         if told.unknown:
             about += f", and {told.unknown} of which nothing is known yet"
-    cost = f"{len(due)} to run: {about}" if due else "nothing to run"
-    listing = Listing(("LABEL", "MODEL", "SEED", "STATE", "FOLDER"), tuple(rows), frozenset({2}))
-    return f"{experiment.name}: {experiment.path}", listing, cost
+    memory = f"; some {units.show_bytes(_rounded(told.memory))} of memory" if told.memory else ""
+    return f"{due} to run: {about}{memory}"
+
+
+def _rounded(count: float) -> int:
+    """To two digits: no more is known."""
+    digits = 10 ** max(0, len(str(int(count))) - 2)
+    return round(count / digits) * digits
 
 
 def as_data(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
@@ -63,6 +83,7 @@ def _plan(campaign: Campaign) -> dict[str, Any]:
         ],
         "due": len(due),
         "seconds": told.seconds if len(due) > told.unknown else None,
+        "memory_bytes": round(told.memory) or None,
         "guessed": told.guessed,
         "unknown": told.unknown,
     }

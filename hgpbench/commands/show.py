@@ -77,10 +77,11 @@ def show_plans(prepared: "Sequence[Campaign]", as_json: bool) -> None:
     if as_json:
         say(inventory.as_json(plans.as_data(prepared)))
     elif screen.is_terminal():
+        for line in plans.whole(prepared):
+            say(line)
         for campaign in prepared:
-            title, runs, cost = plans.plan(campaign)
-            say(title)
+            title, cost, runs = plans.plan(campaign)
+            say(f"{title}\n{cost}")
             screen.show_listing(runs, remedy="--json has them")
-            say(cost)
     else:
         say(plans.plans(prepared))

@@ -1,6 +1,7 @@
 """Who goes on from one round of a comparison to the next, on how many rows, and what is said of the others."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -173,6 +174,28 @@ def test_more_rows_cost_more(name: str) -> None:
 def test_every_model_that_ships_has_an_effort() -> None:
     assert set(SHIPPED) <= set(effort.EFFORT) | {"nngp", "nnhgp"}
     assert effort.seconds("nothing", {}, 10, 2) is None
+    assert set(effort.MEMORY) <= set(effort.EFFORT)
+    assert effort.memory("nothing", {}, 10, 2, 2) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "rows", "inputs", "megabytes"),
+    [
+        ("gp", {}, 1_500, 9, 268),
+        ("vsgp", {"n_inducing": 300}, 10_000, 2, 267),
+        ("ehsod", {"subset_size": 2_000}, 10_000, 2, 275),
+        ("dvshgp", {"n_inducing_f": 100, "n_inducing_g": 100}, 10_000, 2, 223),
+        ("svshgp", {"n_inducing_f": 300, "batch_size": 1_000}, 10_000, 2, 300),
+        ("sklearn-gpr", {}, 10_000, 2, 602),
+        ("mean", {}, 10_000, 2, 193),
+    ],
+)
+def test_memory_is_about_what_was_measured(
+    name: str, params: dict[str, Any], rows: int, inputs: int, megabytes: float
+) -> None:
+    found = effort.memory(name, params, rows, 2_000, inputs)
+    assert found is not None
+    assert megabytes / 1.5 < found / 1e6 < 1.5 * megabytes
 
 
 def test_copies_are_rows_with_their_target() -> None:

@@ -1,6 +1,7 @@
 """Large plans: work in proportion to runs and records, and a bound on both."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,16 +45,16 @@ def test_each_record_is_read_once_for_an_estimate(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(records, "find", lambda folder: asked.append(folder) or real(folder))
     told = estimate(planned)
     assert len(planned.due) == 140
-    assert told == Estimate(280.0)
+    assert told == Estimate(280.0, told.memory)
     assert len(asked) == 40
 
 
 def test_runs_of_the_same_setting_tell_most(tmp_path: Path) -> None:
     planned = campaign(tmp_path, 2, 2)
     finish(tmp_path, planned, "l0", 2.0)
-    assert estimate(campaign(tmp_path, 2, 3)) == Estimate(2.0 + 3 * 2.0)
+    assert estimate(campaign(tmp_path, 2, 3)).seconds == 2.0 + 3 * 2.0
     finish(tmp_path, planned, "l1", 10.0)
-    assert estimate(campaign(tmp_path, 2, 3)) == Estimate(2.0 + 10.0)
+    assert estimate(campaign(tmp_path, 2, 3)).seconds == 2.0 + 10.0
 
 
 def test_records_without_times_tell_nothing(tmp_path: Path) -> None:
@@ -75,6 +76,18 @@ def test_what_never_ran_is_told_by_its_arithmetic(tmp_path: Path) -> None:
     assert few is not None
     assert many is not None
     assert many > 100 * few  # an exact GP is cubic in its rows
+
+
+def test_memory_is_that_of_the_largest_run_and_as_many_as_are_at_once(tmp_path: Path) -> None:
+    planned = campaign(tmp_path, 2, 2)
+    guessed = estimate(planned).memory
+    assert 1.5e8 < guessed < 4e8
+    assert estimate(replace(planned, options=replace(planned.options, parallel=3))).memory == 3 * guessed
+    assert estimate(replace(planned, options=replace(planned.options, parallel=9))).memory == 4 * guessed
+    job = planned.planned[0].job
+    took = Record("done", None, **job.described(), timings={"total_wall": 1.0}, peak_memory=int(9e8))
+    records.write(tmp_path / job.folder, took)
+    assert estimate(campaign(tmp_path, 2, 3)).memory == 9e8
 
 
 def test_a_fit_of_another_size_corrects_it(tmp_path: Path) -> None:

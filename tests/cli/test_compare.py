@@ -73,7 +73,7 @@ def test_a_table_becomes_an_answer_with_pictures(tmp_path: Path, hgpbench: Comma
     report = tmp_path / "results/mine/report"
     assert lines[0].split(". ")[0] in (report / "report.html").read_text()
     assert list(report.glob("plots/*.png"))
-    assert hgpbench("run", "results/mine/mine.yaml", "--dry-run").stdout.endswith("nothing to run\n")
+    assert "\nnothing to run\n" in hgpbench("run", "results/mine/mine.yaml", "--dry-run").stdout
     again = hgpbench("report", "results/mine").stdout
     assert lines[0] in again
     assert json.loads((tmp_path / "results/mine/compare.json").read_text())["rows"] == 162
