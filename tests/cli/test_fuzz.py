@@ -16,7 +16,7 @@ GOOD: dict[str, Any] = {
     "dataset": "toy",
     "split": {"train": 40, "test": 20},
     "repeats": 2,
-    "limits": {"wall": "1h", "memory": "2GB", "threads": 1},
+    "limits": {"wall": "1h", "cpu": "30min", "memory": "2GB", "threads": 1},
     "models": {"mean": None, "gp": {"max_iter": 10, "n_restarts": 1}, "other": {"model": "linear"}},
     "sweep": {"gp": {"max_iter": [5, 6]}},
 }
@@ -31,6 +31,7 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
     ("repeats",): [0, -1, 1001, 2.5, "two", None, [], {}, True, 10**30],
     ("limits",): [1, "none", [], None],
     ("limits", "wall"): [0, -1, "soon", "1x", "", [], {}, True, float("nan"), float("inf"), "1h 2"],
+    ("limits", "cpu"): [0, -1, "long", "1x", "", [], {}, True, float("nan"), "1h 2"],
     ("limits", "memory"): [0, "16 gigs", "GB", [], {}, False, -5, "1e400GB"],
     ("limits", "threads"): [0, -2, 1.5, "all", None, [], {}, True, 5000],
     ("models",): [None, [], {}, "gp", 3, ["gp"]],
