@@ -61,6 +61,7 @@ def _subset(n: float, d: float, p: Mapping[str, Any]) -> float:
 def _nearest(n: float, d: float, p: Mapping[str, Any]) -> float:
     K = _given(p, "n_neighbors", 50, n)
     rows = 540 * min(n, 1_000) + 100 * min(n, 4_000) + 25 * min(n, 8_000) + 10 * min(n, 20_000)
+    rows += 32 * min(n, 60_000)
     return rows * 340 * K * K * (1 + K / 50)
 
 
