@@ -25,6 +25,7 @@ from hgpbench.units import show_seconds
 LEAST_SECONDS = 20.0  # of processor time that a run may take, whatever the budget
 PATIENCE = 10  # times the processor time may a run's wall clock take: a bound for one that waits for ever
 FEWER = 3  # times fewer rows for a model that took too long
+DEARER = 1.5  # times as long as planned may a further round take, and still leave enough
 AGAIN = 0.5  # of the budget, at least, for another last round where the leader took too long for one
 
 
@@ -97,7 +98,7 @@ class Contest:
         planned = halving.fitting(going, rows, 1, allowed, self.inputs, given, 0, self.parallel)
         after = [each for each in going if each.label in planned.labels]
         now = self._final(ranked, full, repeats, self.left)
-        then = self._final(after, full, repeats, self.left - planned.seconds)
+        then = self._final(after, full, repeats, self.left - DEARER * planned.seconds)
         if not halving.worthwhile(now, then):
             return None
         self.cut += planned.cut

@@ -45,26 +45,29 @@ def test_a_plan_takes_all_rows_where_there_is_time() -> None:
     assert plan.rows == 3_000
     assert {"vsgp", "forest", "hetlinear", "mean", "linear"} == set(plan.labels)
     assert plan.cut == ()
-    assert plan.hope == pytest.approx(-0.5 - halving.GAIN * np.log(2))
+    assert plan.hope == pytest.approx(-0.5 * (1 + halving.GAIN * np.log(2)))
 
 
 def test_a_leader_is_left_out_only_where_rows_are_worth_more_than_it_leads_by() -> None:
     ahead = Result("dvshgp", -0.9, 8.0, 1_500, {"n_experts": 4})
     for lead, has_it in ((0.01, False), (3.0, True)):
         others = [replace(each, msll=-0.9 + lead) for each in results(0.0, 0.0, 0.0, seconds=0.05)[:3]]
-        plan = halving.final([ahead, *others], 100_000, 3, 75.0, 4, entrants)
+        plan = halving.final([ahead, *others], 60_000, 3, 60.0, 4, entrants)
         assert ("dvshgp" in plan.labels) is has_it
-        assert (plan.rows < 100_000) is has_it
-        assert plan.seconds <= 75.0
+        assert (plan.rows < 60_000) is has_it
+        assert plan.seconds <= 60.0
 
 
 def test_what_more_rows_have_brought_counts() -> None:
     few, many = (Result("vsgp", msll, 1.0, rows, {}) for msll, rows in ((-0.3, 1_500), (-0.5, 7_500)))
     grown = many.after(few)
     assert grown.expected(37_500) == pytest.approx(-0.7)
-    assert many.after(None).gain == few.after(many).gain == halving.GAIN
+    assert many.after(None).gain is few.after(many).gain is None
     assert replace(many, msll=-0.2).after(few).gain == 0.0
-    assert replace(many, msll=np.inf).after(few).gain == halving.GAIN
+    assert replace(many, msll=np.inf).after(few).gain is None
+    assert many.expected(7_000) == many.msll
+    assert replace(many, label="linear").expected(90_000) == many.msll
+    assert replace(many, msll=0.2).expected(90_000) == 0.2
 
 
 def test_where_the_time_is_over_the_best_two_still_run() -> None:
