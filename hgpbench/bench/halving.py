@@ -26,8 +26,8 @@ MOST = 0.75  # of the time left that one run may take: a leader that takes it is
 FEWEST_ROWS = 50  # of a table that can be compared on
 MOST_TEST = 10_000
 OVERHEAD = 0.6  # seconds of a run besides fit and prediction: start, data, record
-# What e times the rows bring a model of which that is not known, as a share of its score: those that lead with
-# few rows tend to gain most from more. On protein it is .25 (boosting) to .55 (dvshgp), and nothing for lines.
+# What e times the rows bring a model of which that is not known, as a share of its score: those that lead
+# with few rows tend to gain most from more. On protein .25 (boosting) to .55 (dvshgp), and nothing for lines.
 GAIN = 0.25
 LONG = 2 * 86_400.0  # seconds, beyond which nobody asks how many
 STAGES = 2  # of the last round, one after the other: its first seed, then the others
