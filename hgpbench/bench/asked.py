@@ -25,8 +25,8 @@ class Asked:
     group: str = ""  # the column that a split by groups goes by
     whole: int = 0  # training rows that there would have been time permitting
     peers: tuple[str, ...] = ()  # labels of models of others, which cannot be saved
-    leader: str = ""  # who should be the best with all training rows, by what is known
-    enough: float = 0.0  # seconds of a budget that should do for that
+    leader: str = ""  # who should be the best with all training rows, by what is known, and took no part
+    enough: float = 0.0  # seconds of a budget that should do for the best with all rows
     chosen: tuple[str, ...] = ()  # sentences: how the rounds ended that chose who is in this one
 
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
 
 from hgpbench.bench import manifest as manifests
 from hgpbench.bench import record as records
@@ -14,24 +13,17 @@ from hgpbench.metrics import METRICS
 
 
 def standings(
-    results: Path, name: str, given: Mapping[str, Params], labels: Sequence[str], rows: int
+    results: Path, name: str, given: Mapping[str, Params], labels: Sequence[str], rows: int, seed: int
 ) -> list[Result]:
-    """The models of an experiment of which every planned run is done."""
-    scores: dict[str, list[tuple[float, float]]] = {label: [] for label in labels}
-    for entry in manifests.read(results / name).entries:
-        if entry.label not in scores:
-            continue
+    """How the models of an experiment did with a seed; an earlier comparison may have planned others."""
+    found = list[Result]()
+    for entry in _entries(results, name, labels, seed):
         folder = results / entry.folder
         record = records.find(folder)
-        if record is None or record.status != "done":
-            del scores[entry.label]
-        else:
-            scores[entry.label].append((_msll(folder, record), processor_seconds(record)))
-    return [
-        Result(label, mean(msll for msll, _ in each), max(took for _, took in each), rows, given[label])
-        for label, each in scores.items()
-        if each
-    ]
+        if record is not None and record.status == "done":
+            took = processor_seconds(record)
+            found.append(Result(entry.label, _msll(folder, record), took, rows, given[entry.label]))
+    return found
 
 
 @dataclass(frozen=True)
@@ -42,15 +34,20 @@ class Trouble:
     is_late: bool = False  # it was stopped for the time that it took
 
 
-def troubles(results: Path, name: str, labels: Sequence[str]) -> dict[str, Trouble]:
-    """Why models of an experiment have no score: what the first of their runs that was not done says."""
+def troubles(results: Path, name: str, labels: Sequence[str], seed: int) -> dict[str, Trouble]:
+    """Why models of an experiment have no score with a seed."""
     found = dict.fromkeys(labels, Trouble("not run"))
-    for entry in reversed(manifests.read(results / name).entries):
-        record = records.find(results / entry.folder) if entry.label in found else None
+    for entry in _entries(results, name, labels, seed):
+        record = records.find(results / entry.folder)
         if record is not None and record.status != "done":
             reason = " ".join((record.reason or record.status).split())[:200]
             found[entry.label] = Trouble(reason, record.status == "timeout")
     return found
+
+
+def _entries(results: Path, name: str, labels: Sequence[str], seed: int) -> list[manifests.Entry]:
+    entries = manifests.read(results / name).entries
+    return [entry for entry in entries if entry.seed == seed and entry.label in labels]
 
 
 def processor_seconds(record: Record) -> float:

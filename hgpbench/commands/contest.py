@@ -20,6 +20,7 @@ from hgpbench.cluster import Cluster
 from hgpbench.commands import campaigns
 from hgpbench.commands.endings import say
 from hgpbench.config import yamlfile
+from hgpbench.errors import FitError
 from hgpbench.units import show_seconds
 
 LEAST_SECONDS = 20.0  # of processor time that a run may take, whatever the budget
@@ -49,7 +50,7 @@ class Contest:
     spent: float = 0.0  # seconds of processor time
     cut: list[str] = field(default_factory=list)  # sentences: who or what was left out, and why
     chosen: list[str] = field(default_factory=list)  # sentences: how the rounds before the last ended
-    enough: tuple[str, float] = ("", 0.0)  # who should be the best with all rows, and a budget for that
+    enough: tuple[str, float] = ("", 0.0)  # who should be the best with all rows and took no part; a budget
 
     @property
     def left(self) -> float:
@@ -136,20 +137,22 @@ class Contest:
             return [], []
         given, name = entrants(rows, self.models), f"{self.name}-{rows}"
         self._perform(name, {label: given[label] for label in labels}, rows, test, (CHOOSING_SEED,), limit)
-        return self._standings(name, given, labels, rows)
+        return self._standings(name, given, labels, rows, CHOOSING_SEED)
 
     def _standings(
-        self, name: str, given: Mapping[str, Params], labels: Sequence[str], rows: int
+        self, name: str, given: Mapping[str, Params], labels: Sequence[str], rows: int, seed: int
     ) -> tuple[list[Result], list[str]]:
         """The scores of an experiment, and who took too long; whoever has no score is told."""
-        results = standings(self.results, name, given, labels, rows)
+        results = standings(self.results, name, given, labels, rows, seed)
         done = {each.label for each in results}
-        missing = troubles(self.results, name, [label for label in labels if label not in done])
+        missing = troubles(self.results, name, [label for label in labels if label not in done], seed)
         self.cut += [f"{label} with {rows:,} rows ({each.reason})" for label, each in missing.items()]
         return results, [label for label, each in missing.items() if each.is_late]
 
     def _last(self, plan: Plan, ranked: Sequence[Result], full: int, test: int, repeats: int) -> None:
         """The seeds of the report: a first one, and the others for those that there is time for."""
+        if not plan.labels:
+            raise FitError(f"no model could be fitted: {'; '.join(self.cut)}")
         limit = max(LEAST_SECONDS, plan.limit(self.left))
         results, late = self._first_seed(plan, test, repeats, limit)
         if self._has_lost_its_leader(plan, ranked, late):
@@ -164,7 +167,8 @@ class Contest:
             results, _ = self._first_seed(plan, test, repeats, limit)
         self.cut += plan.cut
         sized = entrants(full, self.models)
-        self.enough = halving.enough(ranked, full, repeats, self.inputs, sized, self.parallel)
+        leader, seconds = halving.enough(ranked, full, repeats, self.inputs, sized, self.parallel)
+        self.enough = "" if leader in [each.label for each in results] else leader, seconds
         labels, cut = halving.affordable(results, repeats - 1, self.left)
         self.cut += cut
         given = entrants(plan.rows, self.models)
@@ -185,7 +189,7 @@ class Contest:
         given = entrants(plan.rows, self.models)
         chosen = {label: given[label] for label in plan.labels}
         self._perform(self.name, chosen, plan.rows, test, (0,), limit)
-        return self._standings(self.name, given, plan.labels, plan.rows)
+        return self._standings(self.name, given, plan.labels, plan.rows, 0)
 
     def _has_lost_its_leader(self, plan: Plan, ranked: Sequence[Result], late: Sequence[str]) -> bool:
         """Whether the model that should have been the best took too long."""

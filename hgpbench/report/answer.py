@@ -180,11 +180,10 @@ def _warned(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
 def _fewer(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
     """That a longer budget would use more of the table, or has room for the model that was ahead."""
     rows = experiment.finished[0].n_train or 0
-    missed = asked.leader and not experiment.done(asked.leader)
-    if rows >= asked.whole and not missed:
+    if rows >= asked.whole and not asked.leader:
         return ()
     told = f"this is on {rows:,} of {asked.whole:,} training rows, where other models may be the best"
-    if missed:
+    if asked.leader:
         told = f"{asked.leader}, which was ahead with fewer rows, is not in the table"
     longer = f"--budget {_round(asked.enough)}" if asked.enough else "a longer --budget"
     return (f"Beware: for want of time {told}; {longer} should do for all rows.",)

@@ -13,6 +13,7 @@ from hgpbench.bench.entrants import BASELINES, entrants
 from hgpbench.bench.halving import Params, Result
 from hgpbench.commands import contest
 from hgpbench.commands.contest import Contest
+from hgpbench.errors import FitError
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class MadeUp(Contest):
     """A comparison whose runs are looked up."""
 
     truth: Mapping[str, Truth] = field(default_factory=lambda: PROTEIN)
+    hopeless: bool = False
     ran: list[tuple[int, tuple[str, ...], tuple[int, ...]]] = field(default_factory=list)
     _late: set[str] = field(default_factory=set)  # in the last runs
     _done: set[tuple[str, int, int]] = field(default_factory=set)
@@ -75,9 +77,12 @@ class MadeUp(Contest):
         self._late = {label for label in models if self.truth[label].takes(rows) > limit}
 
     def _standings(
-        self, name: str, given: Mapping[str, Params], labels: Sequence[str], rows: int
+        self, name: str, given: Mapping[str, Params], labels: Sequence[str], rows: int, seed: int
     ) -> tuple[list[Result], list[str]]:
         late = [label for label in labels if label in self._late]
+        if seed == contest.CHOOSING_SEED and self.hopeless:
+            self.cut += [f"{label}: it crashed" for label in labels]
+            return [], []
         self.cut += [f"{label} with {rows:,} rows (stopped)" for label in late]
         return [
             Result(label, self.truth[label].scores(rows), self.truth[label].takes(rows), rows, given[label])
@@ -185,6 +190,13 @@ def test_whoever_takes_too_long_on_few_rows_has_another_chance_with_fewer() -> N
     assert made.ran[1] == (500, ("nnhgp",), (20,))
     assert "nnhgp with 1,500 rows (stopped)" in made.cut
     assert "nnhgp -0.79 (500 rows)" in made.chosen[0]
+
+
+def test_where_nothing_can_be_fitted_that_is_told_in_a_line() -> None:
+    place: Any = None
+    made = MadeUp("mine", "t", "mine", 9_000, 9, {}, (), 60.0, Path(), 1, "", place, hopeless=True)
+    with pytest.raises(FitError, match=r"no model could be fitted: .*gp: it crashed"):
+        made.run()
 
 
 def test_time_is_not_spent_on_a_round_that_decides_nothing() -> None:
