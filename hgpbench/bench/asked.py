@@ -25,8 +25,10 @@ class Asked:
     group: str = ""  # the column that a split by groups goes by
     whole: int = 0  # training rows that there would have been time permitting
     peers: tuple[str, ...] = ()  # labels of models of others, which cannot be saved
-    leader: str = ""  # who should be the best with all training rows, by what is known, and took no part
-    enough: float = 0.0  # seconds of a budget that should do for the best with all rows
+    missed: tuple[
+        str, ...
+    ] = ()  # who may be the best with all training rows, by what is known, and took no part
+    enough: float = 0.0  # seconds of a budget that should do for all that may be
     chosen: tuple[str, ...] = ()  # sentences: how the rounds ended that chose who is in this one
 
 
@@ -40,7 +42,11 @@ def find(folder: Path) -> Asked | None:
     try:
         body = files.read_json(folder / FILE)
         given: dict[str, Any] = {each.name: body[each.name] for each in fields(Asked) if each.name in body}
-        given |= {name: tuple(map(str, given[name])) for name in ("cut", "peers", "chosen") if name in given}
+        given |= {
+            name: tuple(map(str, given[name]))
+            for name in ("cut", "peers", "missed", "chosen")
+            if name in given
+        }
         return Asked(**given)
     except FileNotFoundError:
         return None

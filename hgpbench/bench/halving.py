@@ -29,6 +29,7 @@ OVERHEAD = 0.6  # seconds of a run besides fit and prediction: start, data, reco
 # What e times the rows bring a model of which that is not known, as a share of its score: those that lead
 # with few rows tend to gain most from more. On protein .25 (boosting) to .55 (dvshgp), and nothing for lines.
 GAIN = 0.25
+TIE = 0.05  # nats a row, by which one look with one seed tells nobody apart
 LONG = 2 * 86_400.0  # seconds, beyond which nobody asks how many
 STAGES = 2  # of the last round, one after the other: its first seed, then the others
 
@@ -168,14 +169,14 @@ def final(
 
 def enough(
     ranked: Sequence[Result], full: int, repeats: int, d: int, sized: Mapping[str, Params], parallel: int
-) -> tuple[str, float]:
-    """Who should be the best with all rows, by what is known, and a budget for that: twice what it takes."""
+) -> tuple[tuple[str, ...], float]:
+    """Who may be the best with all rows, by what is known, and a budget for them: twice what they take."""
     fit = [each for each in ranked if each.label in sized and each.label not in BASELINES]
-    if not fit:
-        return "", 0.0
-    best = min(fit, key=lambda each: each.expected(full))
-    run = best.seconds * best.growth(full, d, sized) + OVERHEAD
-    return best.label, run * max(2 * repeats / parallel, STAGES / SHARE)
+    best = min((each.expected(full) for each in fit), default=0.0)
+    leaders = [each for each in fit if each.expected(full) <= best + TIE]
+    runs = [each.seconds * each.growth(full, d, sized) + OVERHEAD for each in leaders]
+    seconds = max(2 * repeats * sum(runs) / parallel, STAGES * max(runs, default=0.0) / SHARE)
+    return tuple(each.label for each in leaders), seconds
 
 
 def worthwhile(now: Plan, then: Plan) -> bool:

@@ -50,7 +50,8 @@ class Contest:
     spent: float = 0.0  # seconds of processor time
     cut: list[str] = field(default_factory=list)  # sentences: who or what was left out, and why
     chosen: list[str] = field(default_factory=list)  # sentences: how the rounds before the last ended
-    enough: tuple[str, float] = ("", 0.0)  # who should be the best with all rows and took no part; a budget
+    # Who may be the best with all rows and took no part, and a budget for all that may be.
+    enough: tuple[tuple[str, ...], float] = ((), 0.0)
 
     @property
     def left(self) -> float:
@@ -167,8 +168,9 @@ class Contest:
             results, _ = self._first_seed(plan, test, repeats, limit)
         self.cut += plan.cut
         sized = entrants(full, self.models)
-        leader, seconds = halving.enough(ranked, full, repeats, self.inputs, sized, self.parallel)
-        self.enough = "" if leader in [each.label for each in results] else leader, seconds
+        leaders, seconds = halving.enough(ranked, full, repeats, self.inputs, sized, self.parallel)
+        done = [each.label for each in results]
+        self.enough = tuple(label for label in leaders if label not in done), seconds
         labels, cut = halving.affordable(results, repeats - 1, self.left)
         self.cut += cut
         given = entrants(plan.rows, self.models)

@@ -21,6 +21,7 @@ from hgpbench.report.cautions import cautions
 from hgpbench.report.collect import Experiment
 from hgpbench.report.summary import Row, Stat
 from hgpbench.units import show_seconds
+from hgpbench.words import listed
 
 SIGMAS = 2.0  # standard errors that tell two models apart
 SAME = 0.01  # nats a row that nobody needs to tell apart
@@ -178,13 +179,14 @@ def _warned(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
 
 
 def _fewer(experiment: Experiment, asked: Asked) -> tuple[str, ...]:
-    """That a longer budget would use more of the table, or has room for the model that was ahead."""
+    """That a longer budget would use more of the table, or has room for models that may be the best."""
     rows = experiment.finished[0].n_train or 0
-    if rows >= asked.whole and not asked.leader:
+    if rows >= asked.whole and not asked.missed:
         return ()
     told = f"this is on {rows:,} of {asked.whole:,} training rows, where other models may be the best"
-    if asked.leader:
-        told = f"{asked.leader}, which was ahead with fewer rows, is not in the table"
+    if asked.missed:
+        are = "is" if len(asked.missed) == 1 else "are"
+        told = f"{listed(asked.missed, MOST_NAMED)} {are} not in the table, as good as any with fewer rows"
     longer = f"--budget {_round(asked.enough)}" if asked.enough else "a longer --budget"
     return (f"Beware: for want of time {told}; {longer} should do for all rows.",)
 

@@ -150,10 +150,14 @@ def test_a_run_that_is_longer_than_the_time_does_not_fit_on_however_many_process
 
 def test_a_budget_that_would_be_enough_is_reckoned() -> None:
     two = [Result("forest", -0.9, 10.0, 1_500, {}), Result("nngp", -0.95, 100.0, 1_500, {}, gain=0.0)]
-    label, seconds = halving.enough(two, 36_000, 3, 9, entrants(36_000), 1)
-    assert label == "forest"
+    labels, seconds = halving.enough(two, 36_000, 3, 9, entrants(36_000), 1)
+    assert labels == ("forest",)
     assert halving.fitting(two, 36_000, 3, halving.SHARE * seconds, 9, entrants(36_000)).labels[0] == "forest"
-    assert halving.enough(two[:0], 36_000, 3, 9, entrants(36_000), 1) == ("", 0.0)
+    assert halving.enough(two[:0], 36_000, 3, 9, entrants(36_000), 1) == ((), 0.0)
+    tied = [two[0], replace(two[1], msll=-1.6)]
+    both, more = halving.enough(tied, 36_000, 3, 9, entrants(36_000), 1)
+    assert both == ("forest", "nngp")
+    assert more > seconds
 
 
 def test_tables_are_split_into_training_and_test_rows() -> None:
