@@ -24,7 +24,7 @@ from hgpbench.errors import FitError
 from hgpbench.units import show_seconds
 
 LEAST_SECONDS = 20.0  # of processor time that a run may take, whatever the budget
-PATIENCE = 10  # times the processor time may a run's wall clock take: a bound for one that waits for ever
+PATIENCE = 60  # times its processor time may a run take: a bound for one that waits for ever, on any load
 FEWER = 3  # times fewer rows for a model that took too long
 DEARER = 1.5  # times as long as planned may a further round take, and still leave enough
 AGAIN = 0.5  # of the budget, at least, for another last round where the leader took too long for one
