@@ -170,12 +170,12 @@ def final(
 def enough(
     ranked: Sequence[Result], full: int, repeats: int, d: int, sized: Mapping[str, Params], parallel: int
 ) -> tuple[tuple[str, ...], float]:
-    """Who may be the best with all rows, by what is known, and a budget for them: twice what they take."""
+    """Who may be the best with all rows, by what is known, and a budget for them: half as much again."""
     fit = [each for each in ranked if each.label in sized and each.label not in BASELINES]
     best = min((each.expected(full) for each in fit), default=0.0)
     leaders = [each for each in fit if each.expected(full) <= best + TIE]
     runs = [each.seconds * each.growth(full, d, sized) + OVERHEAD for each in leaders]
-    seconds = max(2 * repeats * sum(runs) / parallel, STAGES * max(runs, default=0.0) / SHARE)
+    seconds = max(1.5 * repeats * sum(runs) / parallel, STAGES * max(runs, default=0.0) / SHARE)
     return tuple(each.label for each in leaders), seconds
 
 
