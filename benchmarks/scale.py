@@ -27,6 +27,7 @@ from workers import draw, seconds_at, started
 
 from hgpbench.cluster import Resident
 from hgpbench.experts.ascent import lanes_for
+from hgpbench.experts.remote import PIECE
 from hgpbench.models import DVSHGP, Passes
 
 SIZE, POINTS, PASSES = 500, 100, 10  # as DVSHGP has them for many rows
@@ -55,9 +56,18 @@ class Predicted(NamedTuple):
 
 
 def predicted(
-    parts: Parts, n: float, workers: int, passes: int, M: float | None = None, known: float | None = None
+    parts: Parts,
+    n: float,
+    workers: int,
+    passes: int,
+    M: float | None = None,
+    known: float | None = None,
+    travels: bool = True,
 ) -> Predicted:
-    """A fit of ``n`` rows; the seconds on the wall follow from the parts, unless they are ``known``."""
+    """A fit of ``n`` rows; the seconds on the wall follow from the parts, unless they are ``known``.
+
+    Rows travel to workers that do not see a file of this machine's.
+    """
     M = n / parts.size if M is None else M
     mean, lanes = n / M, lanes_for(int(M))
     hands = min(workers, lanes)
@@ -67,8 +77,9 @@ def predicted(
     start = parts.start_visits * seconds["visit"] + parts.start_bounds * seconds["bound"]
     once = M * (seconds["place"] + seconds["settle"] + seconds["noise"])
     row_bytes = 8.0 * (parts.inputs + 1) * n
-    messages = steps * hands + parts.start_rounds * min(hands, 8) + 6 * hands + row_bytes / 32e6
-    out = row_bytes + messages * parts.question
+    sent = row_bytes if travels else 0.0
+    messages = steps * hands + parts.start_rounds * min(hands, 8) + 6 * hands + sent / PIECE
+    out = sent + messages * parts.question
     back = visits * parts.answer + M * (parts.state + parts.answer) + 8.0 * n
     sharing = parts.shares(n, M)
     telling = messages * parts.told + (out + back) * parts.byte + visits * parts.merge
@@ -128,7 +139,7 @@ def check(parts: Parts, n: int, workers: int, passes: int) -> None:
         spent = seconds_at(client) - there
         grown = _peak() - before
     M = len(model.expert_sizes_)
-    told = predicted(parts, n, workers, passes, M, wall)
+    told = predicted(parts, n, workers, passes, M, wall, travels=8 * (X.shape[1] + 1) * n <= PIECE)
     print(f"{n:,} rows, {M} experts, {passes} passes, {workers} workers; wall {wall:.0f} s")
     lines = {
         "command, cpu s": (told.command, here),

@@ -58,7 +58,7 @@ LIBRARIES = ("lightgbm", "ngboost", "catboost", "gpboost", "torch", "gpytorch")
 CONFINED = {
     "matplotlib": {"report"},
     "pandas": {"data", "report", "prediction", "use"},
-    "h5py": {"data", "bench", "fitting", "models", "hdf5"},
+    "h5py": {"data", "bench", "fitting", "experts", "models", "hdf5"},
     "typer": {"cli", "commands"},
     "sklearn": {"models", "peers", "fitting", "experts", "data"},
     **{library: {"peers"} for library in LIBRARIES},

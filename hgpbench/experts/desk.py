@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hgpbench.columns import Array
+from hgpbench.experts import shelf
 from hgpbench.experts.rows import Held, Index, Numbers
+from hgpbench.experts.shelf import Place, Sign
 from hgpbench.fitting.threads import libraries
 
 _TOLD = (
@@ -62,6 +64,17 @@ class Desk:
         """Have the rows of these experts."""
         for number, (X, y) in zip(numbers, rows, strict=True):
             self._rows.hold(number, X, y)
+
+    def sees(self, sign: Sign) -> bool:
+        """Whether the file of a shelf can be read here."""
+        return shelf.sees(sign)
+
+    def take(self, sign: Sign, numbers: Numbers, places: Sequence[Place]) -> bool:
+        """Read the rows of these experts from a shelf, all or, where that cannot be, none."""
+        found = shelf.rows(sign, places)
+        if found is not None:
+            self.hold(numbers, found)
+        return found is not None
 
     def ask(self, call: Call) -> list[Any]:
         """Put a question to the owner."""

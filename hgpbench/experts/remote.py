@@ -11,9 +11,10 @@ the questions about it alone, in their order, so nobody else has to do anything 
 import logging
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Concatenate, Generic, Self
 
 import numpy as np
@@ -21,10 +22,11 @@ import numpy as np
 from hgpbench.cluster import Cluster, Lost, Resident
 from hgpbench.columns import Array
 from hgpbench.errors import ClusterError
-from hgpbench.experts import desk
+from hgpbench.experts import desk, shelf
 from hgpbench.experts.desk import Call, Desk
 from hgpbench.experts.pool import Answer, Details, Each, Lasting, Owner, share
 from hgpbench.experts.rows import Numbers, Rows, Shares
+from hgpbench.experts.shelf import Shelf
 from hgpbench.fitting.filerows import released
 
 _log = logging.getLogger(__name__)
@@ -156,8 +158,11 @@ class Remote(Generic[Owner]):
 
     def _furnish(self, shares: dict[Resident, list[int]]) -> None:
         """Rows, states and what has happened since, for lanes at their new desks."""
+        served = self._lay_out(shares)
         for home, lanes in shares.items():
-            for piece in self._pieces(lanes):
+            if home in served or self._desks.get(home.address) is not home:
+                continue
+            for piece in self._pieces(self._members(lanes)):
                 sent = desk.message(Desk.hold, piece, [self.rows.of(number) for number in piece])
                 released(self.rows.X)
                 if home not in self._exchange({home: sent}):
@@ -166,6 +171,36 @@ class Remote(Generic[Owner]):
         messages = {home: desk.message(Desk.replay, self._history(lanes)) for home, lanes in left.items()}
         for home in self._exchange(messages):
             self._homes |= dict.fromkeys(left[home], home)
+
+    def _lay_out(self, shares: dict[Resident, list[int]]) -> set[Resident]:
+        """Have desks read the rows of these lanes in a file, where they are many: the desks that could."""
+        members = {home: self._members(lanes) for home, lanes in shares.items()}
+        if sum(self._bytes(number) for mine in members.values() for number in mine) <= PIECE:
+            return set()
+        try:
+            with shelf.opened() as laid:
+                told = self._exchange({home: desk.message(Desk.sees, laid.sign) for home in members})
+                messages = self._laid(laid, {home: members[home] for home, sees in told.items() if sees})
+                return {home for home, took in self._exchange(messages).items() if took}
+        except OSError as error:
+            _log.warning("rows are sent to the workers, as no file could be made of them (%s)", error)
+            return set()
+
+    def _laid(self, laid: Shelf, members: dict[Resident, list[int]]) -> dict[Resident, bytes]:
+        """Write the rows of these experts, and what tells each desk where its own are."""
+        everyone = [number for mine in members.values() for number in mine]
+        count = int(self.rows.sizes[everyone].sum())
+        places = iter(laid.lay(count, self.rows.n_inputs, self._rows_of(everyone)))
+        return {
+            home: desk.message(Desk.take, laid.sign, mine, list(islice(places, len(mine))))
+            for home, mine in members.items()
+        }
+
+    def _rows_of(self, numbers: Numbers) -> Iterator[tuple[Array, Array]]:
+        """Rows of these experts, of which memory is to hold few at a time."""
+        for piece in self._pieces(numbers):
+            yield from map(self.rows.of, piece)
+            released(self.rows.X)
 
     def _history(self, lanes: Sequence[int]) -> list[Call]:
         """What makes new experts of these lanes those that they were."""
@@ -187,12 +222,12 @@ class Remote(Generic[Owner]):
         M = len(self.rows.sizes)
         return [number for lane in lanes for number in range(lane, M, self.lanes)]
 
-    def _pieces(self, lanes: Sequence[int]) -> Iterable[list[int]]:
-        """The experts of these lanes, in messages of a bounded size."""
+    def _pieces(self, numbers: Numbers) -> Iterator[list[int]]:
+        """These experts, those together whose rows have a bounded size."""
         piece: list[int] = []
         size = 0
-        for number in self._members(lanes):
-            own = 8 * int(self.rows.sizes[number]) * (self.rows.n_inputs + 1)
+        for number in numbers:
+            own = self._bytes(number)
             if piece and size + own > PIECE:
                 yield piece
                 piece, size = [], 0
@@ -200,6 +235,10 @@ class Remote(Generic[Owner]):
             size += own
         if piece:
             yield piece
+
+    def _bytes(self, number: int) -> int:
+        """Of the rows of an expert."""
+        return 8 * int(self.rows.sizes[number]) * (self.rows.n_inputs + 1)
 
     def _open_desks(self, most: int) -> list[Resident]:
         """A desk at every worker, of at most so many that have none yet; waits for a worker to come."""

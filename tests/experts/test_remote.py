@@ -19,14 +19,16 @@ from numpy.testing import assert_array_equal
 from hgpbench import cluster as clusters
 from hgpbench import load
 from hgpbench.cluster import joined
+from hgpbench.columns import Array
 from hgpbench.errors import ClusterError
-from hgpbench.experts import remote
+from hgpbench.experts import desk, remote, shelf
 from hgpbench.experts.bundles import spread_out
 from hgpbench.experts.crew import Crew
 from hgpbench.experts.owner import LASTING, Owner
 from hgpbench.experts.pool import Each, Serial
 from hgpbench.experts.remote import Remote
 from hgpbench.experts.rows import Rows, Shares
+from hgpbench.experts.shelf import Place, Shelf, Sign
 from hgpbench.gp.kernels import SEARD
 from hgpbench.gp.pic import BUNDLES, Blocks
 from hgpbench.models import DPIC, DVSHGP, RBCM, dpic, dvshgp
@@ -136,17 +138,90 @@ def test_one_that_joins_goes_on_for_all_who_were_lost(
     assert_same(model.fit(*draw(200), callback=at(7, act)), undisturbed)
 
 
-def test_rows_in_a_file_go_to_workers_from_there(
-    crowd: Crowd, undisturbed: DVSHGP, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In messages of some rows each, and once more to whoever takes over."""
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What desks are told to do; experts of a few rows count as large, some in a message."""
+    tasks: list[str] = []
+    message = desk.message
+
+    def noting(task: Any, *details: Any) -> bytes:
+        tasks.append(task.__name__)
+        return message(task, *details)
+
+    monkeypatch.setattr(desk, "message", noting)
     monkeypatch.setattr(remote, "PIECE", 1000)
+    return tasks
+
+
+def test_workers_read_their_rows_where_they_see_them(
+    crowd: Crowd, undisturbed: DVSHGP, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And once more whoever takes over; no row travels, and nothing is left of the files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    crowd.have(1)
+
+    def act() -> None:
+        crowd.kill()
+        crowd.have(1)
+
+    model = DVSHGP(cluster=crowd.client, **FIT)
+    assert_same(model.fit(*draw(200), callback=at(7, act)), undisturbed)
+    assert told.count("take") == 2
+    assert "hold" not in told
+    assert not list(tmp_path.glob("hgpbench-*"))
+
+
+class Elsewhere(Shelf):
+    """Workers have nothing at its path."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.sign = Sign("/nowhere/rows.h5", self.sign.mark)
+
+
+class Another(Shelf):
+    """They have a file of another fit there."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.sign = Sign(self.sign.path, "another")
+
+
+class Stale(Shelf):
+    """They see it, but not what was laid there."""
+
+    def lay(self, count: int, d: int, experts: Iterator[tuple[Array, Array]]) -> list[Place]:
+        return [place._replace(checksum=0) for place in super().lay(count, d, experts)]
+
+
+class Full(Shelf):
+    """It has no room."""
+
+    def lay(self, count: int, d: int, experts: Iterator[tuple[Array, Array]]) -> list[Place]:
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("kind", [Elsewhere, Another, Stale, Full])
+def test_rows_travel_to_workers_that_do_not_see_them(
+    crowd: Crowd, undisturbed: DVSHGP, told: list[str], monkeypatch: pytest.MonkeyPatch, kind: type[Shelf]
+) -> None:
+    monkeypatch.setattr(shelf, "Shelf", kind)
+    crowd.have(2)
+    assert_same(DVSHGP(cluster=crowd.client, **FIT).fit(*draw(200)), undisturbed)
+    assert told.count("hold") > 3
+
+
+def test_rows_in_a_file_go_to_workers_from_there(
+    crowd: Crowd, undisturbed: DVSHGP, told: list[str], tmp_path: Path
+) -> None:
+    """And once more to whoever takes over."""
     crowd.have(2)
     X, y = draw(200)
     with h5py.File(tmp_path / "rows.h5", "w") as file:
         file["X"], file["y"] = X, y
         model = DVSHGP(cluster=crowd.client, **FIT)
         assert_same(model.fit(file["X"], file["y"], callback=at(7, crowd.kill)), undisturbed)
+    assert "take" in told
 
 
 def test_one_that_joins_gets_its_share_at_the_next_snapshot(crowd: Crowd, rows: Rows) -> None:
