@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from hgpbench.cluster import LOOPBACK
+from hgpbench.cluster.wanted import LOOPBACK
 from hgpbench.cores import thread_variables
 from hgpbench.data.source import open_source
 from hgpbench.data.split import Split

@@ -5,7 +5,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hgpbench.cluster import LOOPBACK, Wanted, opened
+from hgpbench.cluster import opened
+from hgpbench.cluster.wanted import LOOPBACK, Wanted
 from hgpbench.errors import ClusterError
 
 pytest.importorskip("distributed", reason="clusters need dask.distributed")

@@ -13,13 +13,13 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from hgpbench import cluster
 from hgpbench.bench import code, provenance
 from hgpbench.bench import errand as errands
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Told
 from hgpbench.bench.errand import RETURNED, Errand, Order, Outcome
 from hgpbench.bench.record import Record
+from hgpbench.cluster import there
 from hgpbench.data.names import data_folder
 
 START = "from hgpbench.bench.deputy import main; main({channel})"
@@ -32,7 +32,7 @@ _stopped: set[str] = set()  # attempts that the command wants to end
 
 def run(errand: Errand, topic: str) -> Outcome:
     """Have a run done here, and give back what it left."""
-    task = cluster.task()
+    task = there.task()
     place = task.home / "runs" / errand.attempt
     try:
         data = errands.find_data(errand.job.dataset, _data_folders(errand, task.home))
@@ -65,7 +65,7 @@ def differences(digests: dict[str, str]) -> list[str]:
 
 def receive(sha256: str, sender: str, name: str, offset: int, block: bytes, last: bool) -> None:
     """A block of a file of a dataset; the file has its name once it is whole."""
-    folder = cluster.home() / "data" / sha256
+    folder = there.home() / "data" / sha256
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f".{name}.{sender}.part"
     with part.open("r+b" if offset else "wb") as file:
@@ -77,7 +77,7 @@ def receive(sha256: str, sender: str, name: str, offset: int, block: bytes, last
 
 def checkpoint(attempt: str) -> bytes | None:
     """The state that a run has stored last."""
-    place = cluster.home() / "runs" / attempt
+    place = there.home() / "runs" / attempt
     with suppress(StopIteration, OSError):
         return next(place.rglob(records.CHECKPOINT)).read_bytes()
     return None
@@ -109,7 +109,7 @@ def _files(folder: Path, record: Record) -> dict[str, bytes]:
 
 
 def _attend(
-    deputy: "_Deputy", order: Order, task: cluster.Task, topic: str, attempt: str, folder: Path
+    deputy: "_Deputy", order: Order, task: there.Task, topic: str, attempt: str, folder: Path
 ) -> Record | str | None:
     """Follow a run to its end, and tell how far it is."""
     deputy.channel.send(order)

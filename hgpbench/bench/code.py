@@ -28,7 +28,8 @@ _SILENT = {
     for name in (
         *("errors", "files", "units", "words", "cores", "shipped"),
         *("hdf5", "sealed", "models.parts", "models.saving"),
-        *("cluster", "experts.remote", "experts.desk", "experts.shelf", "models.copies"),
+        *("cluster", "cluster.library", "cluster.there", "cluster.wanted"),
+        *("experts.remote", "experts.desk", "experts.shelf", "models.copies"),
     )
 }
 _ROOT = Path(__file__).resolve().parents[2]  # what holds the folder hgpbench

@@ -10,7 +10,8 @@ from hgpbench import cluster
 from hgpbench.bench import campaign
 from hgpbench.bench.campaign import Campaign, Tally
 from hgpbench.bench.supervise import Interrupted
-from hgpbench.cluster import Cluster, Wanted
+from hgpbench.cluster import Cluster
+from hgpbench.cluster.wanted import Wanted
 from hgpbench.commands.display import RunDisplay
 from hgpbench.commands.endings import EXIT_INTERRUPTED, complain
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hgpbench import units
-from hgpbench.cluster import Wanted, opened
+from hgpbench.cluster import opened
+from hgpbench.cluster.wanted import Wanted
 from hgpbench.commands.completion import model_names
 from hgpbench.commands.endings import say
 from hgpbench.commands.options import (

@@ -11,7 +11,7 @@ import typer
 from hgpbench.errors import ConfigError
 
 if TYPE_CHECKING:  # what it imports takes a third of the time of a listing
-    from hgpbench.cluster import Wanted
+    from hgpbench.cluster.wanted import Wanted
 
 Repeats = Annotated[
     int | None, typer.Option(min=1, max=1000, help="Seeds 0 to N-1, instead of the config's repeats.")
@@ -99,7 +99,7 @@ def wanted_cluster(
         if ca is not None or cert is not None or key is not None:
             raise ConfigError("--tls-ca, --tls-cert and --tls-key are for a cluster; name it by --cluster")
         return None
-    from hgpbench.cluster import Wanted
+    from hgpbench.cluster.wanted import Wanted
 
     wanted = Wanted(address, scheduler_file, ca, cert, key)
     wanted.check()

@@ -4,73 +4,30 @@ Dask keeps the workers, tells which of them live, and carries messages; which of
 to say, as it follows from limits and shards that Dask does not know. Its messages are pickles: whoever can
 send one to a scheduler or a worker can run anything there. So workers of our own listen to this machine
 alone, and those of others are reached by TLS where that is asked for.
+
+Here are the connection and what can be asked of workers; ``wanted`` says which cluster and starts one of our
+own, ``there`` is the other end, on a worker, and ``library`` is Dask itself.
 """
 
 import asyncio
-import logging
-import os
 import pickle
 import platform
-import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import Any, TypeGuard
 
 import hgpbench
+from hgpbench.cluster.library import HANDLED, PATIENCE, closed, library, unlogged
+from hgpbench.cluster.there import perform
+from hgpbench.cluster.wanted import ALLOWED, Wanted, started
 from hgpbench.errors import ClusterError
 
-LOOPBACK = "127.0.0.1"
-PATIENCE = 30.0  # seconds for a scheduler or a worker to answer
-MOST_LOCAL = 256  # workers of our own
 ALIKE = ("numpy", "scipy", "scikit-learn")  # packages that numbers depend on, beside Python and hgpbench
-_LOCAL = re.compile(r"local:(\d{1,4})")
-_REMOTE = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")
-_ALLOWED = "tcp://HOST:PORT, tls://HOST:PORT or local:N"
-_HANDLED = (OSError, TimeoutError, ValueError, RuntimeError)  # what Dask raises for a peer that is gone
 SILENT = (OSError, TimeoutError, KeyError)  # in place of the answer of a worker that cannot be reached
-_asked: ContextVar[Any] = ContextVar("_asked", default=None)  # on a worker: itself, while it answers
-SLOW_START = 120  # seconds that a new worker of our own may take
 LOOK_EVERY = 2.0  # seconds between looks at whether a worker that is asked something still lives
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which cluster is asked for, and the files of TLS."""
-
-    address: str | None = None  # or a scheduler's file
-    scheduler_file: Path | None = None
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
-
-    @property
-    def local(self) -> int | None:
-        """How many workers of our own; None for somebody else's cluster."""
-        found = _LOCAL.fullmatch(self.address or "")
-        return int(found[1]) if found else None
-
-    def check(self) -> None:
-        """ClusterError unless this can be a cluster."""
-        if (self.address is None) == (self.scheduler_file is None):
-            raise ClusterError("name the cluster by --cluster or by --scheduler-file, one of them")
-        if self.local is not None and not 1 <= self.local <= MOST_LOCAL:
-            raise ClusterError(
-                f"--cluster {self.address}: from 1 to {MOST_LOCAL} workers can be started here"
-            )
-        if self.address is not None and self.local is None and not _REMOTE.fullmatch(self.address):
-            raise ClusterError(f"--cluster {self.address!r:.80} is no cluster; write {_ALLOWED}")
-        files = {"--tls-ca": self.ca, "--tls-cert": self.cert, "--tls-key": self.key}
-        missing = [name for name, path in files.items() if path is None]
-        if missing and len(missing) < len(files):
-            raise ClusterError(f"TLS needs all of {', '.join(files)}; {', '.join(missing)} is missing")
-        for name, path in {**files, "--scheduler-file": self.scheduler_file}.items():
-            if path is not None and not path.is_file():
-                raise ClusterError(f"{name} {path}: no such file")
 
 
 @dataclass(frozen=True)
@@ -98,7 +55,7 @@ class Resident:
         """Have it perform what a message says; ``answer`` waits for what comes of it."""
         try:
             return self._actor.perform(message)
-        except (*_HANDLED, CancelledError, _closed()) as error:
+        except (*HANDLED, CancelledError, closed()) as error:
             raise Lost(f"worker {self.address} was lost") from error
 
     def answer(self, pending: Any) -> bytes:
@@ -108,7 +65,7 @@ class Resident:
 
     def leave(self) -> None:
         """Let it go."""
-        with _unlogged():
+        with unlogged():
             self._future.release()
         self._actor = self._future = None
 
@@ -125,7 +82,7 @@ class Cluster:
             found = self._client.sync(
                 self._client.scheduler.identity, n_workers=-1, callback_timeout=PATIENCE
             )
-        except _HANDLED as error:
+        except HANDLED as error:
             raise self._gone() from error
         if self._client.status != "running":
             raise self._gone()
@@ -161,7 +118,7 @@ class Cluster:
             future = self._client.submit(
                 kind, actor=True, workers=[address], allow_other_workers=False, retries=0, pure=False
             )
-        except _closed() as error:
+        except closed() as error:
             raise self._gone() from error
         with self._client.as_current():
             actor = self.wait(future, address, identity)
@@ -180,7 +137,7 @@ class Cluster:
         while True:
             try:
                 return pending.result(timeout=LOOK_EVERY)
-            except (*_HANDLED, CancelledError, _closed()) as error:
+            except (*HANDLED, CancelledError, closed()) as error:
                 # No answer yet is no loss while the worker is there: a question may take long.
                 if pending.done() or self.identity(address) != identity:
                     raise Lost(f"worker {address} was lost") from error
@@ -190,9 +147,9 @@ class Cluster:
         call = pickle.dumps((task, details), protocol=5)
         try:
             return self._client.submit(
-                _perform, call, workers=[address], allow_other_workers=False, retries=0, pure=False
+                perform, call, workers=[address], allow_other_workers=False, retries=0, pure=False
             )
-        except _closed() as error:
+        except closed() as error:
             raise self._gone() from error
 
     def ask(self, addresses: Iterable[str], task: Callable[..., Any], *details: Any) -> dict[str, Any]:
@@ -203,10 +160,10 @@ class Cluster:
         call, wanted = pickle.dumps((task, details), protocol=5), list(addresses)
 
         async def put(address: str) -> Any:
-            question = self._client.run(_perform, call, workers=[address], on_error="return")
+            question = self._client.run(perform, call, workers=[address], on_error="return")
             try:
                 return (await asyncio.wait_for(question, PATIENCE))[address]
-            except (*_HANDLED, _closed(), KeyError) as error:
+            except (*HANDLED, closed(), KeyError) as error:
                 return error
 
         async def put_all() -> list[Any]:
@@ -214,7 +171,7 @@ class Cluster:
 
         try:
             answers = self._client.sync(put_all, callback_timeout=2 * PATIENCE) if wanted else []
-        except (*_HANDLED, _closed()) as error:
+        except (*HANDLED, closed()) as error:
             answers = [error] * len(wanted)
         return dict(zip(wanted, answers, strict=True))
 
@@ -224,7 +181,7 @@ class Cluster:
 
     def hush(self, topic: str) -> None:
         """Hear no more of a topic."""
-        with _unlogged():
+        with unlogged():
             self._client.unsubscribe_topic(topic)
 
     def check(self, addresses: Iterable[str]) -> dict[str, str | None]:
@@ -252,7 +209,7 @@ def joined(given: Any) -> Iterator[Cluster | None]:
         with opened(Wanted(given)) as cluster:
             yield cluster
     else:
-        _library()
+        library()
         yield Cluster(given, str(given.scheduler.address), owned=False)
 
 
@@ -265,7 +222,7 @@ def check_given(given: Any) -> None:
             raise ValueError(str(error).removeprefix("--")) from None
     elif given is not None and not _is_client(given):
         raise ValueError(
-            f"cluster={given!r:.80} is not allowed: it must be an address ({_ALLOWED}), a Client of "
+            f"cluster={given!r:.80} is not allowed: it must be an address ({ALLOWED}), a Client of "
             "dask.distributed, or None"
         )
 
@@ -281,7 +238,7 @@ def answer_of(future: Any) -> Any:
             error = future.exception(timeout=PATIENCE)
             raise ClusterError(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]:.300}")
         return future.result(timeout=PATIENCE)
-    except (*_HANDLED, CancelledError) as error:
+    except (*HANDLED, CancelledError) as error:
         raise ClusterError(f"its answer was lost ({type(error).__name__})") from error
 
 
@@ -310,13 +267,13 @@ def _difference(here: dict[str, str], there: Any) -> str | None:
 def opened(wanted: Wanted) -> Iterator[Cluster]:
     """A cluster to use; our own workers end with the context, those of others stay."""
     wanted.check()
-    distributed = _library()
-    with _started(distributed, wanted) as (address, title, security):
+    distributed = library()
+    with started(distributed, wanted) as (address, title, security):
         try:
             client = distributed.Client(
                 address, security=security, timeout=PATIENCE / 3, set_as_default=False, name="hgpbench"
             )
-        except (*_HANDLED, TypeError) as error:
+        except (*HANDLED, TypeError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise ClusterError(
                 f"{title}: no scheduler of Dask answers ({reason:.300}); is it running, and is the address "
@@ -325,146 +282,5 @@ def opened(wanted: Wanted) -> Iterator[Cluster]:
         try:
             yield Cluster(client, title)
         finally:
-            with _unlogged():
+            with unlogged():
                 client.close(timeout=2.0)
-
-
-def _library() -> Any:
-    """Dask, told to keep its own log to itself: what goes wrong is told in our lines."""
-    try:
-        import dask
-        import distributed
-    except ImportError:
-        raise ClusterError("clusters need dask.distributed: pip install 'hgpbench[cluster]'") from None
-    for name in tuple(logging.root.manager.loggerDict):  # some of them have levels of their own
-        if name.partition(".")[0] in ("distributed", "tornado"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    # Workers of our own would look at their threads a hundred times a second, for a page that nobody opens.
-    dask.config.set({"distributed.worker.profile.enabled": False})
-    # A checkpoint that travels with its run is meant to.
-    dask.config.set({"distributed.admin.large-graph-warning-threshold": "4GB"})
-    # A worker of our own that was lost may come again, which takes long on a busy machine.
-    dask.config.set({"distributed.deploy.lost-worker-timeout": f"{SLOW_START}s"})
-    return distributed
-
-
-@contextmanager
-def _started(distributed: Any, wanted: Wanted) -> Iterator[tuple[Any, str, Any]]:
-    """Where the scheduler is; its name in messages; the keys to it."""
-    security = _security(distributed, wanted)
-    if wanted.local is None:
-        where = wanted.address or _address_in(wanted.scheduler_file)
-        if (
-            where.startswith(("tls://", "wss://"))
-            and (security or distributed.Security()).tls_ca_file is None
-        ):
-            raise ClusterError(  # Dask's client would say so late, and then again as it is let go
-                f"{where} speaks TLS: give --tls-ca, --tls-cert and --tls-key, or name the files in Dask's "
-                "configuration"
-            )
-        yield where, wanted.address or str(wanted.scheduler_file), security
-        return
-    threads = max(1, (os.cpu_count() or 1) // wanted.local)
-    cluster = distributed.LocalCluster(
-        n_workers=wanted.local,
-        threads_per_worker=threads,
-        processes=True,
-        host=LOOPBACK,
-        protocol="tcp://" if security is None else "tls://",
-        security=security,
-        dashboard_address=f"{LOOPBACK}:0",
-        silence_logs=logging.CRITICAL + 1,
-    )
-    try:
-        yield cluster.scheduler_address, f"local:{wanted.local}", security
-    finally:
-        with _unlogged():
-            cluster.close(timeout=PATIENCE)
-
-
-def _security(distributed: Any, wanted: Wanted) -> Any:
-    """Keys for every part; None leaves them to the configuration of Dask."""
-    if wanted.ca is None:
-        return None
-    pair = {"cert": str(wanted.cert), "key": str(wanted.key)}
-    roles = ("client", "scheduler", "worker")
-    named = {f"tls_{role}_{part}": path for role in roles for part, path in pair.items()}
-    return distributed.Security(tls_ca_file=str(wanted.ca), require_encryption=True, **named)
-
-
-def _address_in(path: Path | None) -> str:
-    import json
-
-    try:
-        return str(json.loads(Path(str(path)).read_text(encoding="utf-8"))["address"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ClusterError(
-            f"--scheduler-file {path}: is not what `dask scheduler --scheduler-file` writes ({error!r:.100})"
-        ) from None
-
-
-def _closed() -> type[Exception]:
-    """What Dask raises once it has given a scheduler up; an exception of no other kind."""
-    from distributed.client import ClosedClientError
-
-    return ClosedClientError
-
-
-@contextmanager
-def _unlogged() -> Iterator[None]:
-    """Peers that are gone need no words when we are going ourselves."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    except (*_HANDLED, _closed()):
-        return
-    finally:
-        logging.disable(before)
-
-
-def _perform(call: bytes, dask_worker: Any = None) -> Any:
-    """On a worker: what ``start`` and ``ask`` asked for; Dask tells a question whom it is put to."""
-    token = _asked.set(dask_worker)
-    try:
-        task, details = pickle.loads(call)
-        return task(*details)
-    finally:
-        _asked.reset(token)
-
-
-@dataclass(frozen=True)
-class Task:
-    """The task that this thread of a worker is at."""
-
-    home: Path  # a folder that goes with the worker
-    _worker: Any
-    _key: str
-
-    def tell(self, topic: str, message: dict[str, Any]) -> None:
-        """Say something to who listens; of plain numbers and words."""
-        self._worker.loop.add_callback(self._worker.log_event, topic, message)
-
-    def is_wanted(self) -> bool:
-        """Whether anybody still waits for the answer."""
-        found = self._worker.state.tasks.get(self._key)
-        return found is not None and found.state in ("executing", "long-running")
-
-
-def task() -> Task:
-    """The one that this thread of a worker is at."""
-    from distributed.worker import get_worker, thread_state
-
-    return Task(home(), get_worker(), thread_state.key)
-
-
-def home() -> Path:
-    """On a worker, a folder that goes with it."""
-    from distributed.worker import get_worker
-
-    worker = _asked.get()
-    if worker is None:
-        worker = get_worker()
-    folder = Path(worker.local_directory) / "hgpbench"
-    folder.mkdir(exist_ok=True)
-    return folder
