@@ -24,12 +24,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from hgpbench.cluster.library import own_manners
 from hgpbench.cluster.wanted import LOOPBACK
 from hgpbench.cores import thread_variables
 from hgpbench.data.source import open_source
@@ -163,16 +165,16 @@ def started(workers: int) -> Iterator[Any]:
     if not workers:
         yield None
         return
-    import dask
     import distributed
 
-    dask.config.set({"distributed.worker.profile.enabled": False})  # as workers of our own have it
     with (
+        own_manners(),
         distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, host=LOOPBACK, dashboard_address=f"{LOOPBACK}:0"
         ) as local,
         distributed.Client(local, direct_to_workers=True, set_as_default=False) as client,
     ):
+        client.run(import_module, "hgpbench.models")
         yield client
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hgpbench.cluster.library import PATIENCE, unlogged
+from hgpbench.cluster.library import PATIENCE, own_manners, unlogged
 from hgpbench.errors import ClusterError
 
 LOOPBACK = "127.0.0.1"
@@ -70,22 +70,22 @@ def started(distributed: Any, wanted: Wanted) -> Iterator[tuple[Any, str, Any]]:
             )
         yield where, wanted.address or str(wanted.scheduler_file), security
         return
-    threads = max(1, (os.cpu_count() or 1) // wanted.local)
-    cluster = distributed.LocalCluster(
-        n_workers=wanted.local,
-        threads_per_worker=threads,
-        processes=True,
-        host=LOOPBACK,
-        protocol="tcp://" if security is None else "tls://",
-        security=security,
-        dashboard_address=f"{LOOPBACK}:0",
-        silence_logs=logging.CRITICAL + 1,
-    )
-    try:
-        yield cluster.scheduler_address, f"local:{wanted.local}", security
-    finally:
-        with unlogged():
-            cluster.close(timeout=PATIENCE)
+    with own_manners():
+        cluster = distributed.LocalCluster(
+            n_workers=wanted.local,
+            threads_per_worker=max(1, (os.cpu_count() or 1) // wanted.local),
+            processes=True,
+            host=LOOPBACK,
+            protocol="tcp://" if security is None else "tls://",
+            security=security,
+            dashboard_address=f"{LOOPBACK}:0",
+            silence_logs=logging.CRITICAL + 1,
+        )
+        try:
+            yield cluster.scheduler_address, f"local:{wanted.local}", security
+        finally:
+            with unlogged():
+                cluster.close(timeout=PATIENCE)
 
 
 def _security(distributed: Any, wanted: Wanted) -> Any:
