@@ -4,7 +4,7 @@ import json
 import pickle
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,9 @@ from hgpbench.experts.expert import Step, shared_layout
 from hgpbench.experts.owner import Owner
 from hgpbench.experts.pool import Serial
 from hgpbench.experts.rows import Partition, Rows, partition
+from hgpbench.experts.voices import Kept
 from hgpbench.models import DVSHGP, Passes
+from hgpbench.models.base import JUDGED_ROWS
 
 IDLE = 20.0  # seconds to look at what idles
 SETTLING = 3  # evaluations of a bound when an expert is settled
@@ -54,8 +56,10 @@ class Parts:
     steps: dict[str, Line]  # by the rows of an expert
     start_bounds: int  # of experts, to choose first values ...
     start_visits: int  # ... likewise ...
-    start_rounds: int  # ... in so many questions
+    start_rounds: int  # ... in so many questions ...
+    start_states: int  # ... with so many whole states fetched, and put back
     prepare: float  # seconds of the command for a row, beside sharing it out
+    judge: float  # seconds for an expert, when the command looks what the fit explains
     idle_here: float  # seconds of the command, with Dask's scheduler, in a second without work ...
     idle_there: float  # ... and of a worker
     told: float  # seconds of the command for a message and its answer ...
@@ -120,7 +124,9 @@ def measured(size: int, points: int) -> Parts:
         start_bounds=asked["bound"],
         start_visits=asked["visit"],
         start_rounds=asked["rounds"],
+        start_states=asked["state"],
         prepare=_prepare(X, y, sharing),
+        judge=_judge(X, y, size, points),
         idle_here=here,
         idle_there=there,
         told=told,
@@ -194,6 +200,24 @@ def _prepare(X: Array, y: Array, sharing: tuple[float, float, float]) -> float:
     return max(0.0, spent - float(np.dot(sharing, (n, n * M, M * M)))) / n
 
 
+def _judge(X: Array, y: Array, size: int, points: int) -> float:
+    """Seconds an expert of the first prediction for 500 rows: its posterior is made, where it is in reach."""
+    M = 20
+    model = DVSHGP(
+        M,
+        n_inducing_f=points,
+        n_inducing_g=points,
+        optimizer=Passes(1, guard=False),
+        n_jobs=1,
+        random_state=0,
+    )
+    model.fit(X[: M * size], y[: M * size])
+    model._experts = replace(model._experts, kept=Kept())  # what the fit has looked at is kept otherwise
+    start = time.process_time()
+    model.predict_dist(X[: M * size : M * size // JUDGED_ROWS])
+    return (time.process_time() - start) / len(model.expert_sizes_)
+
+
 def _messages(d: int) -> tuple[tuple[float, float, float, int], tuple[float, float]]:
     """Seconds of a message at both ends, of a byte here; bytes of a step's question; shares of idling."""
     flat = np.zeros(2 * d + 3)
@@ -243,5 +267,6 @@ def _questions(X: Array, y: Array) -> Counter[str]:
         Serial.ask = plain
     M = len(model.expert_sizes_)
     asked["visit"] -= M
+    asked["state"] -= M
     asked["rounds"] -= -(-M // lanes_for(M)) + 4  # its steps; place, settle, state, noise
     return asked

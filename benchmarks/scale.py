@@ -29,6 +29,8 @@ from hgpbench.cluster import Resident
 from hgpbench.experts.ascent import lanes_for
 from hgpbench.experts.remote import PIECE
 from hgpbench.models import DVSHGP, Passes
+from hgpbench.models.base import JUDGED_ROWS
+from hgpbench.models.dvshgp import WORTH_WORKERS
 
 SIZE, POINTS, PASSES = 500, 100, 10  # as DVSHGP has them for many rows
 SIZES = (10**7, 10**8, 10**9)
@@ -77,19 +79,24 @@ def predicted(
     start = parts.start_visits * seconds["visit"] + parts.start_bounds * seconds["bound"]
     once = M * (seconds["place"] + seconds["settle"] + seconds["noise"])
     row_bytes = 8.0 * (parts.inputs + 1) * n
+    judged_here = JUDGED_ROWS / 10 * M * 2 * parts.points**2 < WORTH_WORKERS
     sent = row_bytes if travels else 0.0
     messages = steps * hands + parts.start_rounds * min(hands, 8) + 6 * hands + sent / PIECE
-    out = sent + messages * parts.question
-    back = visits * parts.answer + M * (parts.state + parts.answer) + 8.0 * n
+    tried = parts.start_states * parts.whole
+    again = 0.0 if judged_here else sent + M * parts.state
+    out = sent + tried + again + messages * parts.question
+    back = tried + visits * parts.answer + M * (parts.state + parts.answer) + 8.0 * n
     sharing = parts.shares(n, M)
     telling = messages * parts.told + (out + back) * parts.byte + visits * parts.merge
     preparing = n * parts.prepare
+    judging = M * parts.judge / (1 if judged_here else hands)
     wall = {
         "sharing out rows": sharing,
         "visits": visits * seconds["visit"] / hands,
         "stragglers": visits * seconds["visit"] / hands * (parts.waits(hands) - 1.0),
         "start and end": once / hands + start / min(hands, 8),
         "preparing rows": preparing,
+        "judging": judging,
         "messages": telling + steps * TRIP,
         "network": (out + back) / NETWORK,
     }
@@ -102,10 +109,12 @@ def predicted(
     return Predicted(
         command=sharing
         + preparing
+        + judging * judged_here
         + telling
         + taken * M * parts.whole * parts.byte
         + lasts * parts.idle_here,
         worker=(visits * seconds["visit"] + once + start + messages * parts.heard) / hands
+        + judging * (not judged_here)
         + lasts * parts.idle_there,
         messages=messages,
         out=out,
