@@ -15,7 +15,7 @@ from tests.cluster import machines as places
 from tests.cluster.machines import Machines
 
 if "HGPBENCH_TEST_CLUSTER" not in os.environ:
-    collect_ignore = ["test_failures.py", "test_kills.py", "test_reproduce.py"]
+    collect_ignore = ["test_failures.py", "test_fits.py", "test_kills.py", "test_reproduce.py"]
 COUNTS = pytest.StashKey[list[str]]()  # lines for the end of the session
 
 
