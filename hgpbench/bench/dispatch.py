@@ -17,23 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from hgpbench import files
-from hgpbench.bench import agent, code
+from hgpbench.bench import agent, code, supply
 from hgpbench.bench import errand as errands
 from hgpbench.bench import record as records
 from hgpbench.bench.channel import Told
-from hgpbench.bench.errand import BLOCK, Outcome
+from hgpbench.bench.errand import Outcome
 from hgpbench.bench.held import Held, hold
 from hgpbench.bench.job import Job
+from hgpbench.bench.muster import Muster
 from hgpbench.bench.record import Record, Stamp
 from hgpbench.bench.supervise import POLL, Interrupted, Watcher, signals_noted
 from hgpbench.bench.trust import Trust
-from hgpbench.cluster import SILENT, Cluster, Worker, answer_of
+from hgpbench.cluster import Cluster, Worker, answer_of
 from hgpbench.config import Limits
-from hgpbench.errors import ClusterError, HgpbenchError
+from hgpbench.errors import ClusterError
 
 ATTEMPTS = 3  # of a run, each lost with its worker
 LOOK_EVERY = 0.5  # seconds between looks at who lives
-ASK_AGAIN = 5.0  # seconds until a worker that has not answered is asked again
 LONELY = 600.0  # seconds without any worker after which nobody is expected to come
 AGAIN = "the next run starts it again"
 FAREWELL = 20.0  # seconds for interrupted runs to hand in their records
@@ -72,8 +72,6 @@ class Dispatcher:
     _supplying: dict[tuple[str, str], list[_Run]] = field(default_factory=dict)
     _workers: dict[str, Worker] = field(default_factory=dict)
     _trust: Trust = field(default_factory=Trust)
-    _fit: dict[str, bool] = field(default_factory=dict)  # of the workers met so far: whether they can be used
-    _asked: dict[str, float] = field(default_factory=dict)  # when those were asked that have not answered yet
     _inbox: "queue.SimpleQueue[Callable[[], None]]" = field(default_factory=queue.SimpleQueue)
     _topic: str = field(default_factory=lambda: f"hgpbench-{uuid.uuid4().hex}")
     _ended: dict[str, Record | None] = field(default_factory=dict)
@@ -86,7 +84,8 @@ class Dispatcher:
         with signals_noted() as arrived:
             self.cluster.listen(self._topic, lambda message: self._inbox.put(lambda: self._hear(message)))
             try:
-                self._meet(jobs)
+                self._workers = self.cluster.workers()
+                self._muster = self._met(jobs)
                 while waiting or self._again or self._running:
                     self._look()
                     self._start_what_fits(waiting)
@@ -104,44 +103,12 @@ class Dispatcher:
     def _has_failed(self) -> bool:
         return any(r and r.status not in {"done", "skipped"} for r in self._ended.values())
 
-    def _meet(self, jobs: list[Job]) -> None:
-        """Look whether all workers are as they should be; one that is not ends the command at its start.
-
-        One that does not answer may have died: it is asked again while the others work.
-        """
-        self._digests = {k: v for job in jobs for k, v in code.shipped_files(job.code).items()}
-        self._workers = self.cluster.workers()
-        troubles = self._troubles(list(self._workers))
-        for address, line in troubles.items():
-            if line is not None:
-                raise ClusterError(f"worker {address} {line}")
-        self._met(list(self._workers), troubles)
-        for address in self._asked:
-            self.watcher.noted(f"worker {address} does not answer; it is not used until it does")
-
-    def _troubles(self, addresses: list[str]) -> dict[str, str | None]:
-        """What keeps each of these workers from being used, None for nothing; of those alone that answer."""
-        found = self.cluster.check(addresses)
-        alike = [address for address, line in found.items() if line is None]
-        for address, modules in self.cluster.ask(alike, agent.differences, self._digests).items():
-            if isinstance(modules, SILENT):
-                del found[address]
-            elif isinstance(modules, Exception):
-                found[address] = f"cannot compare its code with ours ({modules!r:.200})"
-            elif modules:
-                found[address] = (
-                    f"has other code of hgpbench ({modules[0]} differs); install the same on both sides"
-                )
-        return found
-
-    def _met(self, asked: list[str], troubles: dict[str, str | None]) -> None:
-        """Note which of the workers asked can be used; the silent ones are asked again in a while."""
-        for address in asked:
-            if address in troubles:
-                self._fit[address] = troubles[address] is None
-                self._asked.pop(address, None)
-            else:
-                self._asked[address] = time.monotonic()
+    def _met(self, jobs: list[Job]) -> Muster:
+        """The workers that are there at the start."""
+        digests = {k: v for job in jobs for k, v in code.shipped_files(job.code).items()}
+        muster = Muster(self.cluster, digests, self.watcher.noted, self._inbox.put)
+        muster.begin(list(self._workers))
+        return muster
 
     def _look(self) -> None:
         """Who lives; runs of those who do not are lost."""
@@ -149,41 +116,18 @@ class Dispatcher:
         if now - self._looked < LOOK_EVERY:
             return
         self._looked, self._workers = now, self.cluster.workers()
-        self._greet(now)
+        self._muster.greet(self._workers)
         for run in list(self._running.values()):
             worker = self._workers.get(run.address)
             if worker is None or worker.folder != run.folder:
                 self._lost(run, "was lost")
-        if any(self._fit.get(address) for address in self._workers):
+        if any(map(self._muster.accepts, self._workers)):
             self._seen = now
         elif now - self._seen > LONELY:
             raise ClusterError(
                 f"{self.cluster.title} has had no worker for {LONELY / 60:.0f} minutes; "
                 "start some, and type the same command to continue"
             )
-
-    def _greet(self, now: float) -> None:
-        """Ask workers whom nobody has asked, or who have not answered; on a thread, as one may hang."""
-        new = [
-            address
-            for address in self._workers
-            if address not in self._fit and now - self._asked.get(address, -ASK_AGAIN) >= ASK_AGAIN
-        ]
-        if not new:
-            return
-        self._asked |= dict.fromkeys(new, float("inf"))
-
-        def ask() -> None:
-            troubles = self._troubles(new)
-            self._inbox.put(lambda: self._greeted(new, troubles))
-
-        threading.Thread(target=ask, daemon=True).start()
-
-    def _greeted(self, asked: list[str], troubles: dict[str, str | None]) -> None:
-        self._met(asked, troubles)
-        for address, line in troubles.items():
-            if line is not None:
-                self.watcher.noted(f"worker {address} is not used: it {line}")
 
     def _start_what_fits(self, waiting: deque[Job]) -> None:
         """Fill every worker, those with the fewest runs first."""
@@ -201,7 +145,7 @@ class Dispatcher:
                 self._send(new, address)
 
     def _free_worker(self, job: Job, avoided: Collection[str]) -> str | None:
-        usable = {a: w for a, w in self._workers.items() if self._fit.get(a) and not w.paused}
+        usable = {a: w for a, w in self._workers.items() if self._muster.accepts(a) and not w.paused}
         counts = dict.fromkeys(self._trust.chosen(usable, avoided), 0)
         for run in self._running.values():
             if run.address in counts:
@@ -315,28 +259,8 @@ class Dispatcher:
         threading.Thread(target=self._send_data, args=(key, run.job.dataset), daemon=True).start()
 
     def _send_data(self, key: tuple[str, str], dataset: dict[str, Any]) -> None:
-        address, sha256 = key
-        trouble = ""
-        try:
-            for path in reversed(errands.data_files(dataset)):  # the rows last: with them it is there
-                self._send_file(address, sha256, path)
-        except (OSError, HgpbenchError) as error:
-            trouble = f"could not be sent dataset {dataset['name']}: {error}"
+        trouble = supply.send(self.cluster, key[0], self._topic, dataset)
         self._inbox.put(lambda: self._supplied(key, trouble))
-
-    def _send_file(self, address: str, sha256: str, path: Path) -> None:
-        size, offset = path.stat().st_size, 0
-        with path.open("rb") as file:
-            while offset < size or offset == 0:
-                block = file.read(BLOCK)
-                last = offset + len(block) >= size
-                details = sha256, self._topic, path.name, offset, block, last
-                answer = self.cluster.ask([address], agent.receive, *details).get(address)
-                if isinstance(answer, Exception):
-                    raise ClusterError(f"{type(answer).__name__}: {answer}"[:300])
-                offset += len(block)
-                if last:
-                    return
 
     def _supplied(self, key: tuple[str, str], trouble: str) -> None:
         for run in self._supplying.pop(key):
