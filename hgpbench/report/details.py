@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hgpbench.bench import record
-from hgpbench.report import summary
+from hgpbench.report import noises, summary
 from hgpbench.report.collect import Experiment, Run
 from hgpbench.report.summary import Row
 from hgpbench.words import printable
@@ -49,14 +49,14 @@ def noise_truth(experiment: Experiment) -> list[float]:
 
 def _curves(experiment: Experiment, row: Row) -> dict[str, Any]:
     done = list(experiment.done(row.label).values())
-    told = [digest.log_noise for digest in done if digest.log_noise]
-    constant = bool(told) and all(digest.has_constant_noise for digest in done if digest.log_noise)
+    constant = noises.constants(done)
+    varying = [digest.log_noise for digest in done if digest.log_noise]
     return {
         # Counts of the probability integral transform in equal bins: calibration at every level.
         "pit": np.sum([digest.pit for digest in done], axis=0).tolist() if done else [],
-        "constant_noise": constant,
-        # Even quantiles of the log noise variance; of constant noise one value a seed.
-        "log_noise": [_rounded(each[0]) for each in told] if constant else _quantiles(told),
+        "constant_noise": constant is not None,
+        # Even quantiles of the log noise variance; of noise that is constant, or nearly, one value a seed.
+        "log_noise": _quantiles(varying) if constant is None else [_rounded(each) for each in constant],
     }
 
 

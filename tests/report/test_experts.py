@@ -1,8 +1,11 @@
 """The picture of a committee: which expert's inducing inputs are which, and what it needs to be drawn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hgpbench.bench import record
 from hgpbench.bench.record import Arrays
 from hgpbench.prediction import Prediction
 from hgpbench.report.collect import collect
@@ -44,6 +47,22 @@ def test_a_committee_has_three_panels_and_one_model_alone_none(results, fake) ->
         "(c) g and its 95 % interval",
     ]
     assert experts(one, styles_of([one])) is None
+
+
+def test_a_long_series_has_the_whole_width(results, fake) -> None:
+    """A third of the width shows a sinc, but no series of many cycles."""
+    results.experiment("demo", [fake("dvshgp", mixture=True, experts=5)], seeds=1)
+    folder = results.folder("dvshgp", 0)
+    kept, told = record.read_arrays(folder), record.read(folder)
+    many = replace(kept.prediction, mean=np.sin(30 * kept.extras["X_test"][:, 0]))
+    panels = []
+    for prediction in (kept.prediction, many):
+        record.write(folder, told, replace(kept, prediction=prediction))
+        demo = collect(results.root).experiments
+        drawn = experts(demo[0], styles_of(demo))
+        assert drawn is not None
+        panels.append([(axes.get_subplotspec().rowspan.start, axes.get_xlabel()) for axes in drawn.axes])
+    assert panels == [[(0, "distance")] * 3, [(0, ""), (1, ""), (2, "distance")]]
 
 
 def test_a_heading_stands_over_what_was_asked_for(results, fake) -> None:

@@ -12,9 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from hgpbench import report
+from hgpbench.report import noises
 from hgpbench.report.collect import collect
 from hgpbench.report.pictures import draw, save
 from hgpbench.report.plots import PLOTS, style
+from hgpbench.report.plots.distributions import chance
 from hgpbench.report.plots.noise import density, noise
 from hgpbench.report.plots.scores import SHOWN, boxes, tradeoff
 from hgpbench.report.plots.sweeps import sweeps
@@ -126,6 +128,7 @@ def legible(figure: Figure) -> list[Text]:
     [
         ([1e-3, 1e3], "log"),
         ([-3.0, 900.0], "symlog"),
+        ([0.005, 0.06], "log"),
         ([-3.0, 0.5], "linear"),
         ([0.2, 1.1], "linear"),
         ([], "linear"),
@@ -135,6 +138,42 @@ def test_axes_are_logarithmic_where_values_span_magnitudes(values: list[float], 
     axes = Figure().subplots()
     style.widen(axes.yaxis, [*values, float("inf")])
     assert axes.get_yscale() == scale
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([-30.0, 300.0], ["−10", "−1", "0", "1", "10", "100"]), ([0.02, 0.3], ["0.02", "0.05", "0.1", "0.2"])],
+)
+def test_ticks_are_plain_numbers_also_below_nought(values: list[float], expected: list[str]) -> None:
+    """Markup is left as it is written, so that powers of ten would be read as their source."""
+    with style.context():
+        figure = Figure()
+        axes = figure.subplots()
+        axes.set_ylim(values)
+        style.widen(axes.yaxis, values)
+        figure.draw_without_rendering()
+    low, high = values
+    ticks = axes.yaxis.get_major_ticks()
+    assert [tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high] == expected
+
+
+def test_scores_over_a_magnitude_are_spread_and_the_frame_stays_near_them(results, fake) -> None:
+    results.experiment("demo", [fake("gp", 0.02), fake("rbcm", 0.03), fake("svgp", 2.0)], seeds=2)
+    experiment = collect(results.root).experiments[0]
+    with style.context():
+        figure = tradeoff(experiment, assign(experiment.labels))
+        assert figure is not None
+        figure.draw_without_rendering()
+    axes = figure.axes[0]
+    means = [experiment.done(label)[0].scores["smse"] for label in experiment.labels]
+    assert axes.get_yscale() == "log"
+    assert min(means) / 2 < axes.get_ylim()[0] < min(means) < max(means) < axes.get_ylim()[1] < 2 * max(means)
+
+
+def test_chance_is_widest_in_the_middle_and_shrinks_with_rows() -> None:
+    """A share of one half of 400 rows has a deviation of 2.5 points."""
+    assert chance(np.array([0.0, 50.0, 100.0]), 400) == pytest.approx([0.0, 1.96 * 2.5, 0.0])
+    assert chance(np.array([50.0]), 1600) == pytest.approx([1.96 * 1.25])
 
 
 def test_scores_that_are_not_finite_are_left_out_of_plots_only(results, fake) -> None:
@@ -248,7 +287,21 @@ def test_constant_noise_is_a_line_in_the_row_of_its_label(results, fake) -> None
     assert line.get_ydata()[0] == 1.0  # the upper row
     (curve,) = (line for line in axes.lines if len(line.get_xdata()) > 2)
     assert curve.get_ydata().min() >= 0.0
-    assert words == ["truth", "noise that varies over test points", "constant noise, shaded over seeds"]
+    constant = "noise that is constant (deviation within 5 %), shaded over seeds"
+    assert words == ["truth", "noise that varies over test points", constant]
+
+
+def test_noise_that_hardly_varies_is_a_line_too(results, fake) -> None:
+    """Its density would be a spike, cut off, that flattens every other."""
+    results.experiment("demo", [fake("near", 0.1), fake("far", 0.1)], seeds=2)
+    experiment = collect(results.root).experiments[0]
+    rows = {}
+    for label, reach in (("near", 0.04), ("far", 0.2)):
+        told = tuple(np.linspace(-2 - reach, -2 + reach, 401).tolist())
+        digests = [replace(run.digest, log_noise=told) for run in experiment.of(label) if run.digest]
+        rows[label] = noises.constants(digests)
+    assert rows == {"near": [-2.0, -2.0], "far": None}
+    assert noises.constants([]) is None
 
 
 def test_constant_noise_far_off_is_named_at_the_edge(results, fake) -> None:

@@ -127,3 +127,17 @@ def test_without_mini_batches_nothing_goes_on(results, fake) -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["vshgp", "vhgp"]
     assert len(figure.legends) == 1
     assert all(len(line.get_xdata()) in (1, 39) for axes in figure.axes for line in axes.lines)
+
+
+def test_a_legend_says_only_what_the_panels_do_not(results, fake, experiment) -> None:
+    """A name over a panel with one curve needs none; dashes are explained where some are drawn."""
+    results.experiment("alone", [fake("gp"), fake("dvshgp")], seeds=1)
+    by_name = {each.name: each for each in collect(results.root).experiments}
+    drawn = {}
+    for name, told in by_name.items():
+        with style.context():
+            figure = traces(told, assign(told.labels))
+        assert figure is not None
+        drawn[name] = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert drawn["alone"] == []
+    assert {"vshgp", "svshgp", "final bound, continued"} <= set(drawn["demo"])

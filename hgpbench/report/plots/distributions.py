@@ -5,6 +5,7 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from hgpbench.report.collect import Experiment
@@ -16,6 +17,7 @@ Array = NDArray[np.float64]
 
 _BARS = 20
 _PIT_COLUMNS = 6
+_CHANCE_WORDS = "what chance allows 19 times of 20, had all rows been drawn afresh"
 
 
 def calibration(experiment: Experiment, styles: Styles) -> Figure | None:
@@ -28,6 +30,8 @@ def calibration(experiment: Experiment, styles: Styles) -> Figure | None:
     plain.plot([0, 100], [0, 100], color=style.GREY, linewidth=1.0)
     style.reference(excess, 0.0)
     nominal = np.linspace(0, 100, PIT_BINS // 2 + 1)
+    reach = chance(nominal, max(float(np.sum(pit)) for pit in counts.values()))
+    excess.fill_between(nominal, -reach, reach, color=style.GREY, alpha=0.18, linewidth=0, zorder=0)
     for label, pit in counts.items():
         inside, how = 100 * coverage(pit), styles[label]
         mark = {
@@ -44,6 +48,7 @@ def calibration(experiment: Experiment, styles: Styles) -> Figure | None:
     style.legend_by_family(
         drawn, {label: style.legend_curve(label, styles[label]) for label in counts}, styles
     )
+    style.legend_above(drawn, [Patch(color=style.GREY, alpha=0.18, label=_CHANCE_WORDS)])
     return drawn
 
 
@@ -76,6 +81,12 @@ def coverage(pit: Array) -> Array:
     half = PIT_BINS // 2
     folded = pit[half:] + pit[:half][::-1]  # bins at the same distance from the median
     return np.concatenate([[0.0], np.cumsum(folded)]) / np.sum(pit)
+
+
+def chance(nominal: Array, rows: float) -> Array:
+    """How far from nominal, in points, the coverage of so many rows may be by chance: 1.96 deviations."""
+    share = nominal / 100
+    return 196 * np.sqrt(share * (1 - share) / rows)
 
 
 def _pit(experiment: Experiment) -> dict[str, Array]:

@@ -22,6 +22,7 @@ _MEAN = "#C00000"
 _TRUTH: dict[str, Any] = {"color": "black", "linestyle": (0, (2, 2)), "linewidth": 1.0, "zorder": 4}
 _INDUCING = {"inducing_f": ("o", 0.96), "inducing_g": ("s", 0.04)}  # marker, height in the panel
 _PREFERRED = "dvshgp-paper"
+_MOST_TURNS = 25  # of a curve that a third of the width can show
 
 
 def experts(experiment: Experiment, styles: Styles) -> Figure | None:
@@ -35,21 +36,35 @@ def experts(experiment: Experiment, styles: Styles) -> Figure | None:
         return None
     label = _PREFERRED if _PREFERRED in found else next(iter(found))
     arrays = found[label]
-    drawn = style.figure(3.5, width=style.WIDEST)
-    left, middle, right = drawn.subplots(1, 3)
-    _draw_y(left, arrays)
-    _draw_f(middle, arrays)
-    _draw_g(right, arrays)
-    left.set_title(f"(a) {label}: data, experts, y")
-    middle.set_title("(b) f and its 95 % interval")
-    right.set_title("(c) g and its 95 % interval")
-    left.set_ylabel(target_name(experiment))
-    middle.set_ylabel("f")
-    right.set_ylabel("log noise variance")
-    for axes in (left, middle, right):
+    over_each_other = _turns(stored.curve(arrays)[1].mean) > _MOST_TURNS
+    drawn, panels = _panels(over_each_other)
+    drawings = {
+        f"(a) {label}: data, experts, y": (_draw_y, target_name(experiment)),
+        "(b) f and its 95 % interval": (_draw_f, "f"),
+        "(c) g and its 95 % interval": (_draw_g, "log noise variance"),
+    }
+    for axes, (title, (draw, words)) in zip(panels, drawings.items(), strict=True):
+        draw(axes, arrays)
+        axes.set_title(title)
+        axes.set_ylabel(words)
+    for axes in panels[-1:] if over_each_other else panels:
         axes.set_xlabel(stored.input_names(arrays)[0])
     style.legend_below(drawn, _entries(arrays))
     return drawn
+
+
+def _panels(over_each_other: bool) -> tuple[Figure, list[Axes]]:
+    """Beside each other as in the paper; over each other, where curves need the whole width."""
+    if over_each_other:
+        drawn = style.figure(style.TALLEST)
+        return drawn, list(drawn.subplots(3, 1, sharex=True, height_ratios=[1.6, 1, 1]))
+    drawn = style.figure(3.5, width=style.WIDEST)
+    return drawn, list(drawn.subplots(1, 3))
+
+
+def _turns(curve: Array) -> int:
+    """How often a curve changes between rising and falling."""
+    return int(np.count_nonzero(np.diff(np.sign(np.diff(curve)))))
 
 
 def _draw_y(axes: Axes, arrays: Arrays) -> None:

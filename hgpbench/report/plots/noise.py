@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from hgpbench.report import noises
 from hgpbench.report.collect import Experiment
 from hgpbench.report.notes import target_name
 from hgpbench.report.plots import style
@@ -20,6 +21,7 @@ _GRID = 400
 _ROW = 0.85  # of a row's height, that a usual peak takes
 _HIGHEST = 1.9  # rows: a spike is cut here, and covers no more than the row above
 _CONSTANT = 0.72  # of a row's height, that the line of constant noise takes
+_CONSTANT_WORDS = "noise that is constant (deviation within 5 %), shaded over seeds"
 _TRUE = "#d4d4d4"
 _OF_F: LineStyle = (0, (3, 1.5))
 
@@ -88,11 +90,15 @@ def _row(experiment: Experiment, label: str) -> Row | None:
     told = [digest for digest in experiment.done(label).values() if digest.log_noise]
     if not told:
         return None
-    if not all(digest.has_constant_noise for digest in told):
+    constant = noises.constants(told)
+    if constant is None:
         return Row(varying=_pooled([digest.log_noise for digest in told]))
-    constant = np.array([digest.log_noise[0] for digest in told])
-    took_over = all(each.log_latent and np.median(each.log_latent) > each.log_noise[0] for each in told)
-    return Row(constant=constant, of_f=_pooled([each.log_latent for each in told]) if took_over else None)
+    took_over = all(
+        each.log_latent and np.median(each.log_latent) > value
+        for each, value in zip(told, constant, strict=True)
+    )
+    of_f = _pooled([each.log_latent for each in told]) if took_over else None
+    return Row(constant=np.array(constant), of_f=of_f)
 
 
 def _pooled(parts: list[tuple[float, ...]]) -> Array:
@@ -163,7 +169,7 @@ def _entries(rows: list[Row], knows_truth: bool) -> list[Patch | Line2D]:
     if any(row.varying is not None for row in rows):
         entries.append(Patch(color=style.GREY, alpha=0.5, label="noise that varies over test points"))
     if any(row.constant is not None for row in rows):
-        entries.append(Line2D([], [], color=style.GREY, lw=2.2, label="constant noise, shaded over seeds"))
+        entries.append(Line2D([], [], color=style.GREY, lw=2.2, label=_CONSTANT_WORDS))
     if any(row.of_f is not None for row in rows):
         words = "variance of f, where it has taken the noise's place"
         entries.append(Line2D([], [], color=style.GREY, lw=1.2, linestyle=_OF_F, label=words))

@@ -46,20 +46,24 @@ class Place:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a panel shows: ends of the times (as logarithms) and of the scores."""
+    """What a panel shows: ends of the times (as logarithms) and of the scores, and how these are spaced."""
 
     times: tuple[float, float]
     scores: tuple[float, float]
+    is_log: bool = False  # scores over orders of magnitude
 
     @classmethod
     def around(cls, places: list[Place]) -> "Frame":
         """Room for every mean and its standard deviation, as long as that does not outweigh the means."""
         means = [place.score.mean for place in places]
-        low, high = min(means), max(means)
+        is_log = 0 < style.WIDE_RATIO * min(means) < max(means)
+        low, high = (math.log(end) if is_log else end for end in (min(means), max(means)))
         reach = max(high - low, 0.02 * max(abs(low), abs(high)), 1e-9)
-        ends = [min(max(end, low - reach / 2), high + reach / 2) for place in places for end in place.ends]
-        times = [math.log(place.seconds) for place in places]
-        return cls(_with_margin(times, 0.4), _with_margin(ends, 0.05 * reach))
+        told = [_spaced(end, is_log) for place in places for end in place.ends]
+        ends = [min(max(end, low - reach / 2), high + reach / 2) for end in told]
+        bottom, top = _with_margin(ends, 0.05 * reach)
+        times = _with_margin([math.log(place.seconds) for place in places], 0.4)
+        return cls(times, (math.exp(bottom), math.exp(top)) if is_log else (bottom, top), is_log)
 
     def nearest(self, place: Place) -> tuple[float, float]:
         """Where a mark of the place can stand: in the frame itself, else at its edge."""
@@ -69,6 +73,13 @@ class Frame:
     def holds(self, place: Place) -> bool:
         inside = self.times[0] <= math.log(place.seconds) <= self.times[1]
         return inside and self.scores[0] <= place.score.mean <= self.scores[1]
+
+
+def _spaced(value: float, is_log: bool) -> float:
+    """Where a value stands on its axis; on a logarithmic one, what is not positive is infinitely low."""
+    if not is_log:
+        return value
+    return math.log(value) if value > 0 else -math.inf
 
 
 def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
@@ -86,6 +97,7 @@ def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
     framing = _framing(table, labels, styles)
     drawn = style.figure(4.2, width=style.WIDTH + 1)
     outside: dict[str, list[str]] = {}
+    referred = False
     for axes, metric in zip(drawn.subplots(1, len(SHOWN)), SHOWN, strict=True):
         frame = Frame.around([place for label, place in placed[metric].items() if label in framing])
         corners: Counter[tuple[float, float]] = Counter()
@@ -97,10 +109,12 @@ def tradeoff(experiment: Experiment, styles: Styles) -> Figure | None:
                 outside.setdefault(label, []).append(
                     f"{metric.upper()} {round(place.score.mean, 2) + 0.0:.2f}"
                 )
-        _draw_frame(axes, frame, metric, _TIMES[clock])
+        referred |= _draw_frame(axes, frame, metric, _TIMES[clock])
         axes.set_ylabel(_axis_label(experiment, metric))
     entries = {label: style.legend_marker(label, styles[label]) for label in labels}
     style.legend_by_family(drawn, entries, styles, _note_outside(outside, placed))
+    if referred:
+        style.legend_above(drawn, [_trivial_entry()])
     return drawn
 
 
@@ -140,9 +154,13 @@ def _draw_place(axes: Axes, place: Place, frame: Frame, how: Style, aside: float
     axes.plot(x, y, marker=how.marker, markersize=8.5, linestyle="none", zorder=4, **look)
 
 
-def _draw_frame(axes: Axes, frame: Frame, metric: str, words: str) -> None:
+def _draw_frame(axes: Axes, frame: Frame, metric: str, words: str) -> bool:
+    """Axes and ticks; whether the score of the trivial predictor lies between them, and is marked."""
     low, high = frame.scores
-    style.widen(axes.yaxis, [low, high])
+    if frame.is_log:
+        style.logarithmic(axes.yaxis, [low, high])
+    elif low <= 0:
+        style.widen(axes.yaxis, [low, high])
     axes.set_ylim(low, high)
     style.logarithmic(axes.xaxis, [math.exp(end) for end in frame.times])
     axes.set_xlim(*(math.exp(end) for end in frame.times))
@@ -150,10 +168,8 @@ def _draw_frame(axes: Axes, frame: Frame, metric: str, words: str) -> None:
     trivial = METRICS[metric].trivial or 0.0
     if low <= trivial <= high:
         style.reference(axes, trivial)
-        axes.annotate(
-            _TRIVIAL_WORDS, (0.01, trivial), xycoords=("axes fraction", "data"), xytext=(0, 3),
-            textcoords="offset points", color=style.GREY, fontsize=8,
-        )  # fmt: skip
+        return True
+    return False
 
 
 def _with_margin(values: list[float], least: float) -> tuple[float, float]:

@@ -35,7 +35,8 @@ _HANDLE_LETTERS = 9  # that the line beside a text takes, with the gap to the ne
 _MOST_COLUMNS = 9
 _LEGEND_ROW = 0.21  # inches
 _VECTOR_POINTS = 800  # more than this are drawn as pixels, also in SVG
-_WIDE_RATIO = 50.0  # beyond this a linear axis hides the smaller values
+WIDE_RATIO = 10.0  # of positive values: beyond this a linear axis hides the smaller ones
+_WIDE_RANGE = 50.0  # of values of both signs
 
 
 def context() -> AbstractContextManager[None]:
@@ -190,8 +191,7 @@ def logarithmic(axis: Axis, values: Sequence[float]) -> None:
     _scale(axis, "log")
     is_long = bool(values) and max(values) > 100 * min(values)
     axis.set_major_locator(LogLocator(subs=(1.0,) if is_long else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    _in_plain_numbers(axis)
 
 
 def plain_ticks(axis: Axis, most: int) -> None:
@@ -206,10 +206,17 @@ def widen(axis: Axis, values: ArrayLike) -> None:
     if shown.size == 0:
         return
     low, high = float(np.min(shown)), float(np.max(shown))
-    if low > 0 and high / low > _WIDE_RATIO:
+    if low > 0 and high / low > WIDE_RATIO:
         logarithmic(axis, [low, high])
-    elif low <= 0 and high - low > _WIDE_RATIO:
+    elif low <= 0 and high - low > _WIDE_RANGE:
         _scale(axis, "symlog", linthresh=1.0)
+        _in_plain_numbers(axis)
+
+
+def _in_plain_numbers(axis: Axis) -> None:
+    """Powers of ten would be markup, and that is left as it is written."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _scale(axis: Axis, name: str, **settings: float) -> None:

@@ -67,11 +67,12 @@ def traces(experiment: Experiment, styles: Styles) -> Figure | None:
         row[0].set_title(style.wrapped(kind, 30), fontsize=9)
     for row in panels[: -_across(len(kinds))]:  # the lowest of each column say what they are along
         row[0].set_xlabel("")
-    drawn.supylabel("log evidence of the target, or a bound of it;\nhigher is better", fontsize=9)
-    style.legend_by_family(
-        drawn, {label: style.legend_curve(label, styles[label]) for label in by_label}, styles
-    )
-    others = _entries(list(by_label.values()))
+    drawn.supylabel("log evidence, or a bound of it;\nhigher is better", fontsize=9)
+    if len(kinds) < len(by_label):  # else each panel has the name of its one curve over it
+        style.legend_by_family(
+            drawn, {label: style.legend_curve(label, styles[label]) for label in by_label}, styles
+        )
+    others = _entries([[by_label[label] for label in labels] for labels in kinds.values()])
     if others:
         style.legend_above(drawn, others)
     return drawn
@@ -185,11 +186,12 @@ def _span(traces: list[Trace]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _entries(shown: list[Trace]) -> list[Line2D]:
-    by_batches = [trace for trace in shown if trace.estimates is not None]
-    if not by_batches:
-        return []
-    entries = [style.legend_dots("estimates from mini-batches; lines are running means")]
-    if len(by_batches) < len(shown):
+def _entries(panels: list[list[Trace]]) -> list[Line2D]:
+    """What dots and dashes mean, where there are some: a bound goes on only beside one by mini-batches."""
+    by_batches = [[trace.estimates is not None for trace in panel] for panel in panels]
+    entries = []
+    if any(map(any, by_batches)):
+        entries.append(style.legend_dots("estimates from mini-batches; lines are running means"))
+    if any(any(panel) and not all(panel) for panel in by_batches):
         entries.append(Line2D([], [], color=style.GREY, linestyle=_ENDED, label="final bound, continued"))
     return entries

@@ -164,6 +164,6 @@ function noiseChart(view) {
   return {
     chart, draw,
     place: el("div", null, el("h3", null, "Noise"), chart, el("p", { class: "notes" },
-      `Over test points and seeds. A vertical line is constant noise, one for each seed.${truth.length ? " Grey: the truth." : ""}`)),
+      `Over test points and seeds. A vertical line is noise that is constant (deviation within 5 %), one for each seed.${truth.length ? " Grey: the truth." : ""}`)),
   };
 }
