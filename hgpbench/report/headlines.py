@@ -1,5 +1,6 @@
 """What a reader wants to know first, in a few sentences: who is best, whom not to trust, from where."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -30,9 +31,9 @@ def headlines(experiment: Experiment) -> list[Headline]:
     """Of one experiment, the most important first."""
     table = summary.rows(experiment)
     if not any(row.done for row in table):
-        return [Headline("caution", "No run is done yet."), *_unfinished(table)]
+        return [Headline("caution", "No run is done yet."), *_unfinished(experiment, table)]
     best = [Headline("best", _best(experiment, table, metric)) for metric in ASKED]
-    return [*best, *_flagged(experiment), *_unfinished(table), *_origin(experiment)]
+    return [*best, *_flagged(experiment), *_unfinished(experiment, table), *_origin(experiment)]
 
 
 def _best(experiment: Experiment, table: list[Row], metric: str) -> str:
@@ -85,13 +86,17 @@ def _flagged(experiment: Experiment) -> list[Headline]:
     return said
 
 
-def _unfinished(table: list[Row]) -> list[Headline]:
+def _unfinished(experiment: Experiment, table: list[Row]) -> list[Headline]:
+    """How many runs have no score, what became of them, and whose they are."""
     missing = {row.label: row.planned - row.done for row in table if row.done < row.planned}
     if not missing:
         return []
     planned = sum(row.planned for row in table)
     who = _names(f"{label} ({count})" for label, count in missing.items())
-    return [Headline("caution", f"{sum(missing.values())} of {planned} runs have no score: {who}.")]
+    states = Counter(run.state for run in experiment.runs if run.state != "done")
+    how = ", ".join(f"{count} {state}" for state, count in states.items())
+    words = f"{sum(missing.values())} of {planned} runs have no score ({how}): {who}."
+    return [Headline("caution", words)]
 
 
 def _origin(experiment: Experiment) -> list[Headline]:

@@ -34,7 +34,8 @@ def plain(value: float, digits: int = _DIGITS) -> str:
         return "0"
     if not 1e-4 <= abs(value) < 1e6:
         return f"{value:.{digits - 1}e}"
-    return f"{value:.{max(0, digits - 1 - _power(value))}f}"
+    rounded = float(f"{value:.{digits - 1}e}")  # 0.99996 is 1.000, not 1.0000
+    return f"{value:.{max(0, digits - 1 - _power(rounded))}f}"
 
 
 def _fixed(mean: float, sd: float, most: int) -> str:

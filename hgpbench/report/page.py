@@ -88,6 +88,7 @@ def _quantity(name: str, has_mixtures: bool) -> dict[str, Any]:
         "target": None if metric is None else metric.target,
         "trivial": None if metric is None else metric.trivial,
         "digits": tables.digits(name),
+        "log": name in tables.LOGS,
         "unit": metric is not None and metric.in_units,
     }
 

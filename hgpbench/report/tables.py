@@ -13,6 +13,9 @@ from hgpbench.words import printable
 SCORES = ("smse", "msll", "msll_gaussian", "nlpd", "rmse", "crps")
 INTERVALS = ("coverage95", "calibration", "interval95", "width95")
 
+LOGS = ("msll", "msll_gaussian")
+"""Differences of log densities: near nought they say nothing, where a ratio as small would."""
+
 RANKED = (
     *("msll", "smse", "calibration", "processor_seconds", "coverage95"),
     *("interval95", "peak_memory_bytes", "crps", "fit_seconds", "predict_seconds", "total_seconds"),
@@ -33,6 +36,7 @@ _COST_TITLES = {
 }
 _COST_DIGITS = 3
 _ROUND_OFF = 1e-12  # of a score without a unit; with one, a number so small may be meant
+_NOTHING = 5e-5  # nats: of a logarithm without a unit, what is smaller is told as 0.0000
 _PERCENT = ("coverage95", "calibration")
 _SCALES = {**dict.fromkeys(_PERCENT, 100.0), "peak_memory_bytes": 1e-6}
 
@@ -70,7 +74,7 @@ def score_table(experiment: Experiment) -> Table:
 
 def interval_table(experiment: Experiment) -> Table:
     """How well the intervals of every label hold, and how much they say."""
-    return _table(experiment, "Intervals", list(INTERVALS))
+    return _table(experiment, "Intervals", list(INTERVALS), _begun(experiment))
 
 
 def coverage_table(experiment: Experiment) -> Table:
@@ -81,14 +85,14 @@ def coverage_table(experiment: Experiment) -> Table:
             Cell(flags.signed(experiment, row.label), is_number=False),
             *(Cell(_share(row.stats[f"coverage{percent}"])) for percent in LEVELS),
         )
-        for row in summary.rows(experiment)
+        for row in _begun(experiment)
     )
     return Table("Coverage of central intervals [%]", headings, cells, of_models=True)
 
 
 def cost_table(experiment: Experiment) -> Table:
     """Times and memory of every label."""
-    return _table(experiment, "Time and memory", list(summary.COSTS))
+    return _table(experiment, "Time and memory", list(summary.COSTS), _begun(experiment))
 
 
 def ranking(experiment: Experiment) -> Table:
@@ -189,7 +193,7 @@ def _table(
     cells = tuple(
         (
             Cell(flags.signed(experiment, row.label), is_number=False),
-            *(Cell(_text(row, name), row.label in best[name]) for name in quantities),
+            *(Cell(text_of(row.stats[name], name), row.label in best[name]) for name in quantities),
         )
         for row in rows
     )
@@ -206,14 +210,23 @@ def _with_runs(table: Table, rows: list[Row]) -> Table:
     return replace(table, headings=(first, "runs", *others), rows=tuple(counted))
 
 
+def _begun(experiment: Experiment) -> list[Row]:
+    """Rows with a finished run; the others are told by the scores, and need no more lines of dashes."""
+    rows = summary.rows(experiment)
+    return [row for row in rows if row.done] or rows
+
+
 def _share(stat: Stat) -> str:
     return f"{100 * stat.mean:.1f}" if stat.n else numbers.ABSENT
 
 
-def _text(row: Row, quantity: str) -> str:
-    stat, factor = row.stats[quantity], scale(quantity)
+def text_of(stat: Stat, quantity: str) -> str:
+    """A stored quantity as it is printed under its heading."""
+    factor = scale(quantity)
     shown = Stat(stat.mean * factor, stat.sd * factor, stat.n)
     is_round_off = abs(shown.mean) <= _ROUND_OFF and not shown.sd > _ROUND_OFF
     if quantity in METRICS and is_round_off and not METRICS[quantity].in_units:
         return "0"
+    if quantity in LOGS and abs(stat.mean) < _NOTHING and not stat.sd >= _NOTHING:
+        return "0.0000"
     return numbers.mean_sd(shown, digits(quantity))

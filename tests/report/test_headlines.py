@@ -62,9 +62,12 @@ def test_what_is_missing_is_counted(results, fake) -> None:
         [*(results.entry("gp", seed) for seed in range(2)), *(results.entry("boom", s) for s in range(3))],
     )
     results.stop("boom", 0, "failed", "why")
-    assert told(results, "caution") == ["3 of 5 runs have no score: boom (3)."]
+    assert told(results, "caution") == ["3 of 5 runs have no score (1 failed, 2 not run): boom (3)."]
     results.plan("demo", [results.entry("boom", 0)])
-    assert told(results, "caution") == ["No run is done yet.", "1 of 1 runs have no score: boom (1)."]
+    assert told(results, "caution") == [
+        "No run is done yet.",
+        "1 of 1 runs have no score (1 failed): boom (1).",
+    ]
 
 
 def test_the_origin_has_data_days_machine_and_code(results, fake) -> None:

@@ -49,7 +49,8 @@ def test_nothing_measured_is_a_dash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(0.0, "0"), (1234.0, "1234"), (-0.0123456, "-0.01235"), (1.5e-9, "1.500e-09")]
+    ("value", "expected"),
+    [(0.0, "0"), (1234.0, "1234"), (-0.0123456, "-0.01235"), (1.5e-9, "1.500e-09"), (0.99996, "1.000")],
 )
 def test_plain(value: float, expected: str) -> None:
     assert plain(value) == expected

@@ -124,7 +124,8 @@ def test_the_table_says_what_the_printed_ones_say(opened: Browser) -> None:
     still = opened.run(f"[...{IN_DEMO}.querySelectorAll('.still table')].flatMap({cells})")
     found = {(label, name): text for label, name, text in live}
     compared = [(label, name, text) for label, name, text in still if (label, name) in found]
-    assert len(compared) == 5 * 16  # but for the coverages, which are printed without deviations
+    # But for the coverages, which are printed without deviations; what has no run is printed with the scores.
+    assert len(compared) == 4 * 16 + 7
     assert [(label, name, found[label, name]) for label, name, _ in compared] == compared
 
 
@@ -334,6 +335,7 @@ def test_print_and_no_script_have_the_tables_and_pictures_instead(opened: Browse
     assert (opened.run(seen), opened.run(live)) == (0, True)
     opened.ask("Emulation.setEmulatedMedia", media="print")
     assert (opened.run(seen), opened.run(live)) == (printed, False)
+    assert opened.run("document.querySelector('nav').offsetParent !== null")  # the answers of all experiments
     opened.ask("Emulation.setEmulatedMedia", media="")
     opened.ask("Emulation.setScriptExecutionDisabled", value=True)
     opened.open(address)
@@ -430,6 +432,19 @@ def test_models_at_the_edge_of_the_frame_stand_beside_each_other_and_axes_have_t
     browser.until(f"{IN_DEMO}.querySelector('.drawing')")
     across = f"[...{IN_DEMO}.querySelectorAll('.drawing .grid text[text-anchor=middle]')].map((t) => t.textContent)"
     assert browser.run(across)[:3] == ["0.1", "1", "10"]
+
+
+def test_a_short_logarithmic_axis_has_more_than_one_tick(
+    browser: Browser, results_at: Callable[..., Any], fake: Callable[..., Any], tmp_path: Path
+) -> None:
+    results = results_at(tmp_path / "results")
+    results.experiment("demo", [fake("gp", 0.2, seconds=21.0)], seeds=1)
+    path = tmp_path / "short.html"
+    path.write_text(page(write_up(collect(results.root)), {}), encoding="utf-8")
+    browser.open(path.as_uri())
+    browser.until(f"{IN_DEMO}.querySelector('.drawing')")
+    across = f"{IN_DEMO}.querySelector('.drawing').querySelectorAll('.grid text[text-anchor=middle]').length"
+    assert browser.run(across) > 1
 
 
 @pytest.mark.parametrize("width", [1280, 768, 390])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_the_legend_tells_the_rule_of_the_marks(experiment) -> None:
     assert "beat the mean and variance of the training targets by 0.01: in SMSE" in said
 
 
-def test_interval_tables_show_scores_in_per_cent_and_blank_without_runs(experiment) -> None:
+def test_interval_tables_show_scores_in_per_cent_and_no_row_without_runs(experiment) -> None:
     table = tables.interval_table(experiment)
     assert table.headings == (
         "model",
@@ -134,7 +135,9 @@ def test_interval_tables_show_scores_in_per_cent_and_blank_without_runs(experime
         "interval score",
         "95 % width",
     )
-    assert cells(table, "boom")["interval score"].text == "–"
+    assert cells(tables.score_table(experiment), "boom")["SMSE"].text == "–"  # once, with how many ran
+    for each in (table, tables.coverage_table(experiment), tables.cost_table(experiment)):
+        assert "boom" not in {row[0].text for row in each.rows}
     error = summary.rows(experiment)[1].stats["calibration"].mean
     assert float(cells(table, "vshgp")["calibration error [%]"].text.split()[0]) == pytest.approx(
         100 * error, abs=0.06
@@ -143,7 +146,6 @@ def test_interval_tables_show_scores_in_per_cent_and_blank_without_runs(experime
     assert levels.headings == ("model", *(f"{p} %" for p in (10, 20, 30, 40, 50, 60, 70, 80, 90, 95)))
     half = np.mean([run.digest.scores["coverage50"] for run in experiment.of("vshgp")])
     assert cells(levels, "vshgp")["50 %"].text == f"{100 * half:.1f}"
-    assert {cell.text for cell in levels.rows[-1][1:]} == {"–"}
 
 
 def wide(columns: int, width: int) -> tables.Table:
@@ -311,3 +313,17 @@ def test_models_that_explain_nothing_are_named_below_the_tables(results, fake) -
     for one in found.finished:
         one.fit["explained"] = 0.002 if one.label == "b" else 0.9
     assert "No better than the mean on its own training rows: b (2 runs)." in notes(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "sd", "expected"),
+    [
+        ("msll", -5.4e-7, math.nan, "0.0000"),
+        ("msll", 2e-5, 3e-5, "0.0000"),
+        ("msll", 2e-5, 3e-4, "0.00002 ± 0.00030"),
+        ("msll", 0.0, math.nan, "0"),
+        ("smse", 5.4e-7, math.nan, "5.400e-07"),
+    ],
+)
+def test_a_log_density_near_nought_is_nought_and_a_ratio_is_not(name, mean, sd, expected) -> None:
+    assert tables.text_of(Stat(mean, sd, 3), name) == expected

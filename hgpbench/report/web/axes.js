@@ -1,6 +1,6 @@
 // Axes: scales, ticks, and a drawing area that fits its place.
 
-const LETTER = 6.4; // pixels of a letter of the drawings, about
+const LETTER = 7; // pixels of a letter of the drawings, about
 
 /** Round values that readers count in, some `most` of them. */
 function linearTicks(low, high, most) {
@@ -20,7 +20,8 @@ function logTicks(low, high, most) {
   for (let k = first; k <= last; k += every) {
     for (const part of decades < 1.7 ? [1, 2, 5] : [1]) ticks.push(part * 10 ** k);
   }
-  return ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
+  const kept = ticks.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
+  return kept.length > 1 ? kept : linearTicks(low, high, most).filter((tick) => tick > 0); // a short axis
 }
 
 function tickText(value) {

@@ -80,7 +80,8 @@ function plain(value, digits = 4) {
   if (!isNumber(value)) return "–";
   if (value === 0) return "0";
   if (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e6) return exponential(value.toExponential(digits - 1));
-  return fixed(value, Math.max(0, digits - 1 - power(value)));
+  const rounded = Number(value.toExponential(digits - 1)); // 0.99996 is 1.000, not 1.0000
+  return fixed(value, Math.max(0, digits - 1 - power(rounded)));
 }
 
 function fixedPair(mean, sd, most) {
@@ -100,6 +101,7 @@ function meanSd(stat, quantity) {
   if (!isNumber(mean)) return ["–", ""];
   const nothing = Math.abs(mean) <= 1e-12 && !(sd > 1e-12);
   if (nothing && quantity.group !== "cost" && !quantity.unit) return ["0", ""];
+  if (quantity.log && Math.abs(mean) < 5e-5 && !(sd >= 5e-5)) return ["0.0000", ""];
   if (!isNumber(sd)) return [plain(mean), ""];
   if (sd <= 1e-9 * Math.abs(mean)) return [plain(mean), "0"];
   const size = Math.max(Math.abs(mean), sd);
