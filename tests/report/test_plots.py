@@ -16,7 +16,7 @@ from hgpbench.report import noises
 from hgpbench.report.collect import collect
 from hgpbench.report.pictures import draw, save
 from hgpbench.report.plots import PLOTS, style
-from hgpbench.report.plots.distributions import chance
+from hgpbench.report.plots.distributions import calibration, chance
 from hgpbench.report.plots.noise import density, noise
 from hgpbench.report.plots.scores import SHOWN, boxes, tradeoff
 from hgpbench.report.plots.sweeps import sweeps
@@ -168,6 +168,24 @@ def test_scores_over_a_magnitude_are_spread_and_the_frame_stays_near_them(result
     means = [experiment.done(label)[0].scores["smse"] for label in experiment.labels]
     assert axes.get_yscale() == "log"
     assert min(means) / 2 < axes.get_ylim()[0] < min(means) < max(means) < axes.get_ylim()[1] < 2 * max(means)
+
+
+def test_many_curves_of_calibration_are_drawn_by_family(results, fake) -> None:
+    """In one panel twenty curves are a bundle; each curve and the band of chance are drawn once a family."""
+    few = [fake(label, 0.1) for label in ("mean", "gp", "vsgp", "vshgp")]
+    results.experiment("few", few, seeds=1)
+    results.experiment("many", [*few, *(fake(f"vshgp-{k}", 0.1) for k in range(10))], seeds=1)
+    drawn = {}
+    for experiment in collect(results.root).experiments:
+        with style.context():
+            figure = calibration(experiment, assign(experiment.labels))
+            assert figure is not None
+            figure.draw_without_rendering()
+        check_texts(experiment.name, figure)
+        curves = [sum(len(line.get_xdata()) > 2 for line in axes.lines) for axes in figure.axes]
+        drawn[experiment.name] = dict(zip((axes.get_title() for axes in figure.axes), curves, strict=True))
+    assert drawn["few"] == {"": 4}  # both panels have all
+    assert drawn["many"] == {"no Gaussian process": 1, "constant noise": 2, "varying noise": 11}
 
 
 def test_chance_is_widest_in_the_middle_and_shrinks_with_rows() -> None:

@@ -151,7 +151,8 @@ def _draw_place(axes: Axes, place: Place, frame: Frame, how: Style, aside: float
         look = {"color": "white", "markeredgecolor": how.colour, "markeredgewidth": 1.4, "clip_on": False}
     if aside:
         look["transform"] = offset_copy(axes.transData, axes.get_figure(root=True), x=aside, units="points")
-    axes.plot(x, y, marker=how.marker, markersize=8.5, linestyle="none", zorder=4, **look)
+    size = style.sized(how.marker, 8.5)
+    axes.plot(x, y, marker=how.marker, markersize=size, linestyle="none", zorder=4, **look)
 
 
 def _draw_frame(axes: Axes, frame: Frame, metric: str, words: str) -> bool:

@@ -157,6 +157,11 @@ def legend_curve(label: str, style: Style) -> Line2D:
     )
 
 
+def sized(marker: str, points: float) -> float:
+    """The size of a marker that looks as large as the others: a star is hardly more than its middle."""
+    return 1.5 * points if marker == "*" else points
+
+
 def legend_marker(label: str, style: Style) -> Line2D:
     """Legend entry of a marker."""
     return Line2D(
@@ -166,7 +171,7 @@ def legend_marker(label: str, style: Style) -> Line2D:
         color=style.colour,
         marker=style.marker,
         markeredgecolor="white",
-        markersize=8,
+        markersize=sized(style.marker, 8.0),
         label=label,
     )
 
