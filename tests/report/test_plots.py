@@ -18,9 +18,10 @@ from hgpbench.report.pictures import draw, save
 from hgpbench.report.plots import PLOTS, style
 from hgpbench.report.plots.distributions import calibration, chance
 from hgpbench.report.plots.noise import density, noise
-from hgpbench.report.plots.scores import SHOWN, boxes, tradeoff
+from hgpbench.report.plots.scores import SHOWN, Frame, Place, boxes, tradeoff
 from hgpbench.report.plots.sweeps import sweeps
 from hgpbench.report.styles import assign
+from hgpbench.report.summary import Stat
 from tests.report.conftest import DRAWN
 
 
@@ -168,6 +169,15 @@ def test_scores_over_a_magnitude_are_spread_and_the_frame_stays_near_them(result
     means = [experiment.done(label)[0].scores["smse"] for label in experiment.labels]
     assert axes.get_yscale() == "log"
     assert min(means) / 2 < axes.get_ylim()[0] < min(means) < max(means) < axes.get_ylim()[1] < 2 * max(means)
+
+
+def test_the_frame_shows_that_means_are_apart_by_less_than_chance() -> None:
+    """Two means that differ by a hundredth of their deviations are no difference to fill a picture with."""
+    near = [Place(1.0, Stat(0.090, 0.02, 3)), Place(2.0, Stat(0.0902, 0.022, 3))]
+    low, high = Frame.around(near).scores
+    assert low < 0.07 < 0.11 < high
+    one_wild = [*(Place(1.0, Stat(0.1 * k, 0.01, 3)) for k in range(1, 4)), Place(1.0, Stat(0.2, 9.0, 3))]
+    assert Frame.around(one_wild).scores[1] < 0.5
 
 
 def test_many_curves_of_calibration_are_drawn_by_family(results, fake) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -54,13 +55,18 @@ class Frame:
 
     @classmethod
     def around(cls, places: list[Place]) -> "Frame":
-        """Room for every mean and its standard deviation, as long as that does not outweigh the means."""
+        """Room for every mean, and for a standard deviation each way as far as most of them reach.
+
+        One that outweighs the means and most of the others is cut off at the frame.
+        """
         means = [place.score.mean for place in places]
         is_log = 0 < style.WIDE_RATIO * min(means) < max(means)
         low, high = (math.log(end) if is_log else end for end in (min(means), max(means)))
-        reach = max(high - low, 0.02 * max(abs(low), abs(high)), 1e-9)
-        told = [_spaced(end, is_log) for place in places for end in place.ends]
-        ends = [min(max(end, low - reach / 2), high + reach / 2) for end in told]
+        told = [[_spaced(end, is_log) for end in place.ends] for place in places]
+        usual = median(top - bottom for bottom, top in told)
+        least = usual if math.isfinite(usual) else 0.0
+        reach = max(high - low, least, 0.02 * max(abs(low), abs(high)), 1e-9)
+        ends = [min(max(end, low - reach / 2), high + reach / 2) for pair in told for end in pair]
         bottom, top = _with_margin(ends, 0.05 * reach)
         times = _with_margin([math.log(place.seconds) for place in places], 0.4)
         return cls(times, (math.exp(bottom), math.exp(top)) if is_log else (bottom, top), is_log)
