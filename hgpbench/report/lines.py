@@ -33,6 +33,7 @@ _MOST_DIGITS = 15
 _EVERY = 4  # of the quantiles one in so many: every per cent
 _ORIGIN = ("begun", "versions", "source", "machine", "threads")  # and no paths of the machine
 _NAMES = "input_names"
+_MAPPED = ("mean", "var", "noise_var")
 
 Floats = NDArray[np.float64]
 
@@ -163,7 +164,8 @@ def _thinned(arrays: Arrays | None, drawn: bool) -> Arrays | None:
         return Arrays(np.empty(0, dtype=np.int64), nothing, empty, extras=few) if few else None
     rows = _shown_rows(arrays.extras["X_test"])
     every = arrays.prediction.arrays()
-    wanted = ("mean", "var", "noise_var") if GRID in arrays.extras else every  # the grid has the others
+    # The others are drawn along one input alone, and there from the grid where there is one.
+    wanted = every if arrays.extras["X_test"].shape[1] == 1 and GRID not in arrays.extras else _MAPPED
     moments = {name: every[name][rows] for name in wanted}
     return Arrays(
         arrays.index[rows], arrays.y[rows], Prediction(**moments), None, _shown(arrays.extras, rows)
