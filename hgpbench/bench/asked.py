@@ -48,7 +48,7 @@ def find(folder: Path) -> Asked | None:
             if name in given
         }
         return Asked(**given)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # the second beside one file of lines
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RecordError(f"{folder / FILE}: damaged ({error}); compare again") from None

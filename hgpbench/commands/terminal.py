@@ -1,8 +1,9 @@
 """Reports for a terminal: tables that fit its width, with colours; text of others stays text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from hgpbench.commands.screen import (
@@ -17,6 +18,7 @@ from hgpbench.commands.screen import (
     tell_left_out,
 )
 from hgpbench.report import tables
+from hgpbench.report.collect import NOT_RUN
 from hgpbench.report.document import Document, Section
 from hgpbench.report.flags import BADLY_CALIBRATED, NO_BETTER
 from hgpbench.report.tables import Cell, Table
@@ -29,6 +31,8 @@ _BARS = (
     "lower too narrow, higher too wide."
 )
 _NOTES = "Notes on data, scores, machines and versions: in report.md, or by --format md.\n"
+_FEW, _READABLE = 3, 32  # columns of words, and letters that each of them needs
+_INDENT = 2
 _STYLES = {"best": "bold", "told": "", "caution": "yellow", "origin": "dim"}
 
 
@@ -84,14 +88,37 @@ def _show_ranking(table: Table, shown: Console, wide: bool) -> None:
 
 
 def _show_tables(shown_tables: Iterable[Table], shown: Console) -> None:
-    """Tables of words, which wrap."""
+    """Tables of words, which wrap; without claims that nothing was run for: there may be many of them."""
     for table in shown_tables:
-        grid = empty([Text(heading, style="bold") for heading in table.headings], set(), wraps=True)
-        for row in table.rows:
-            grid.add_row(*(_text(cell) for cell in row))
+        rows = [row for row in table.rows if row[0].text != NOT_RUN]
         shown.print(Text(printable(table.caption), style="bold"))
-        shown.print(grid)
+        if len(table.headings) > _FEW and shown.width < _FEW * _READABLE:
+            _show_blocks(table.headings, rows, shown)
+        elif rows:
+            _show_grid(table.headings, rows, shown)
+        if len(rows) < len(table.rows):
+            rest = len(table.rows) - len(rows)
+            shown.print(Text(f"Not shown: {rest} for which nothing was run.", style="dim"))
         shown.print()
+
+
+def _show_grid(headings: Sequence[str], rows: Iterable[Sequence[Cell]], shown: Console) -> None:
+    grid = empty([Text(heading, style="bold") for heading in headings], set(), wraps=True)
+    for row in rows:
+        grid.add_row(*(_text(cell) for cell in row))
+    shown.print(grid)
+
+
+def _show_blocks(headings: Sequence[str], rows: Iterable[Sequence[Cell]], shown: Console) -> None:
+    """Rows one below the other, where columns would be of a word or two."""
+    for row in rows:
+        first = _text(row[0])
+        first.stylize("bold")
+        shown.print(first)
+        for heading, cell in zip(headings[1:], row[1:], strict=True):
+            if cell.text:
+                words = Text.assemble((f"{heading}: ", "dim"), _text(cell))
+                shown.print(Padding(words, (0, 0, 0, _INDENT)))
 
 
 def _text(cell: Cell) -> Text:

@@ -19,6 +19,7 @@ from hgpbench.report.digest import Digest
 from hgpbench.words import SEVERAL, printable, printable_all
 
 State = Status | Literal["not run", "damaged"]
+NOT_RUN: State = "not run"  # of a run, and of a claim about runs
 Progress = Callable[[int, int], None]  # runs read so far, runs in all
 _LONGEST = 1_000  # characters of a reason
 _THREADS = min(8, os.cpu_count() or 1)
@@ -168,7 +169,7 @@ def _read_run(results: Path, entry: Entry) -> Run:
         if ".." in folder.parts or Path(entry.folder).is_absolute():
             raise RecordError(f"{entry.folder}: leads out of the results folder")
         if not (folder / record.RECORD).is_file():
-            return Run(entry, folder, "not run")
+            return Run(entry, folder, NOT_RUN)
         stored = record.read_at(folder, entry.model, entry.seed)
         shown = Record(**printable_all(vars(stored)))
         if stored.status != "done":

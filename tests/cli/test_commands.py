@@ -77,6 +77,8 @@ def test_lines_of_other_code_are_told_and_not_mixed(smoke: Path, invoke: Invoke)
     old = [replace(line, record=replace(line.record, code="0" * 64)) for line in lines if line.label == "gp"]
     rest = [line for line in lines if line.label != "gp"]
     ledger.write(path, [*rest, *old])
+    alone = invoke("report", "lines/smoke.jsonl", "--out", "told")
+    assert alone.exit_code == 0, alone.output
     told = invoke("report", "lines", "--out", "told")
     assert "smoke: made by other code than today's: gp; `hgpbench run --known LINES` runs" in told.stderr
     ledger.write(path, [*rest, old[0], *(line for line in lines if line.label == "gp" and line.seed)])

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from hgpbench.models import MODELS
 from hgpbench.report import tables
 from hgpbench.report.collect import collect
 from hgpbench.report.document import Document, write_up
+from hgpbench.report.supplement import Closing
+from hgpbench.report.tables import Cell, Table
 from tests.report.conftest import Fake, Results
 
 HARMFUL = "[red]x[/] \x1b[31m"
@@ -96,6 +99,29 @@ def test_bars_stand_in_the_middle_where_intervals_hold(document: Document) -> No
     assert set(bars["vshgp"]) <= set("▃▄▅")
     assert bars["mean"].count("▇") >= 3  # much too wide
     assert bars["boom"] == "–"
+
+
+VERDICTS = Table(
+    "Claims",
+    ("verdict", "what the paper says", "counts as true if", "figures"),
+    (
+        (Cell("holds"), Cell("Noise varies " * 9), Cell("it does"), Cell("correlation 0.9")),
+        *[(Cell("not run"), Cell("Cores help"), Cell("they do"), Cell(""))] * 3,
+    ),
+)
+
+
+@pytest.mark.parametrize(("width", "is_narrow"), [(80, True), (120, False)])
+def test_claims_are_blocks_where_columns_would_be_slivers(
+    width: int, is_narrow: bool, document: Document
+) -> None:
+    closing = Closing("claims", "Claims of the paper", (VERDICTS,), ())
+    text = shown(replace(document, closings=(closing,)), width)
+    assert ("what the paper says: Noise varies" in text) == is_narrow
+    assert "correlation 0.9" in text
+    assert "Cores help" not in text
+    assert "Not shown: 3 for which nothing was run." in text
+    assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_brief_report_is_the_answer_and_the_ranking(document: Document) -> None:
