@@ -1,12 +1,15 @@
 """The variational heteroscedastic GP without sparsity."""
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from hgpbench.errors import Refusal
 from hgpbench.fitting.checks import check_at_least, check_jobs
 from hgpbench.fitting.kernels import Choice, check_kernels
 from hgpbench.fitting.start import N_RESTARTS, told
-from hgpbench.fitting.vshgp import INDUCING, Problem
+from hgpbench.fitting.vshgp import INDUCING, Problem, VshgpFit
 from hgpbench.models.base import Array, Callback, Copies, Estimator
 from hgpbench.prediction import Prediction
 
@@ -96,22 +99,40 @@ class VHGP(Estimator):
         scaling = self._scaling
         inputs = scaling.inputs(X)
         points = np.unique(inputs, axis=0)  # a repeated row would only make the kernel matrix singular
-        rng = np.random.default_rng(0)  # of rows by which first values are judged, where there are too many
         problem = Problem(
             inputs,
             scaling.target(y),
             points,
             points,
-            rng,
+            _sampler(),
             move_inducing=False,
             n_restarts=self.n_restarts,
             families=self._families,
         )
-        report = self._reporter(callback, len(y))
-        self._fit = problem.fit("natural", self.max_iter, report, self.n_jobs)
+        self._fit = self._searched(problem, self._reporter(callback, len(y)))
         self._keep(self._fit.result, len(y))
         self.starts_ = told(self._fit.tried)
         self._tell({name: value for name, value in self._fit.values.items() if name not in INDUCING})
 
+    def _searched(self, problem: Problem, report: Callback | None) -> VshgpFit:
+        """The fit; with half as many iterations where it would end without noise at any row.
+
+        There the bound rises until its matrices have no digits left, and no posterior can be made of them.
+        """
+        iterations = self.max_iter
+        while True:
+            try:
+                fresh = replace(problem, rng=_sampler())
+                return fresh.fit("natural", iterations, report, self.n_jobs)
+            except LinAlgError:
+                if iterations == 1:
+                    raise
+                iterations //= 2
+
     def _moments(self, X: Array) -> Prediction:
         return self._fit.prediction(X, self.n_jobs)
+
+
+def _sampler() -> np.random.Generator:
+    """Who draws the rows by which first values are judged, where there are too many: always the same."""
+    return np.random.default_rng(0)
