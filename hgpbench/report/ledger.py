@@ -77,9 +77,11 @@ def read(path: Path) -> list[Line]:
 
 
 def write(path: Path, lines: Iterable[Line]) -> None:
-    """Store the lines of one experiment, by label and seed; the same lines give the same file."""
+    """Store the lines of one experiment, by label and seed: the same lines as the same file, none as none."""
     ordered = sorted(lines, key=lambda line: (line.label, line.seed))
     text = "".join(f"{line.text()}\n" for line in ordered)
+    if not ordered and not path.exists():
+        return
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         files.write_text(path, text)
 

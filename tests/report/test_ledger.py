@@ -106,6 +106,12 @@ def test_the_same_lines_make_the_same_file(lines, tmp_path) -> None:
     assert path.read_bytes() == first
 
 
+def test_no_line_makes_no_file(tmp_path) -> None:
+    """A report of the folder would stumble over it: its experiment has only begun, perhaps."""
+    ledger.write(tmp_path / "demo.jsonl", [])
+    assert ledger.names(tmp_path) == []
+
+
 def test_what_is_finished_and_not_stale_stays(lines) -> None:
     again = [changed(line, timings={"fit_wall": 9.0}) for line in lines]
     assert set(fates(ledger.merge(lines, again, never)).values()) == {"kept"}
